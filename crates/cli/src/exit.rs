@@ -1,0 +1,37 @@
+//! Exit codes, all in one place.
+//!
+//! | code | meaning |
+//! | --- | --- |
+//! | 0 | done; a closed pipe counts as done |
+//! | 1 | usage or configuration |
+//! | 2 | data |
+//! | 3 | partly done |
+//! | 4 | model file |
+//! | 130, 143 | stopped by a signal |
+
+use std::io::ErrorKind;
+use std::process::ExitCode;
+
+const USAGE: u8 = 1;
+const DATA: u8 = 2;
+
+/// Prints the error, if there is one, and says what the process exits with.
+pub fn code(result: anyhow::Result<()>) -> ExitCode {
+    let Err(error) = result else { return ExitCode::SUCCESS };
+    if is_broken_pipe(&error) {
+        return ExitCode::SUCCESS;
+    }
+    eprintln!("error: {error:#}");
+    ExitCode::from(classify(&error))
+}
+
+fn classify(error: &anyhow::Error) -> u8 {
+    if error.downcast_ref::<abridge_corpus::Error>().is_some() { DATA } else { USAGE }
+}
+
+/// `abridge … | head` closes our output early: that is the reader's choice, not a failure.
+fn is_broken_pipe(error: &anyhow::Error) -> bool {
+    error.chain().any(|cause| {
+        cause.downcast_ref::<std::io::Error>().is_some_and(|e| e.kind() == ErrorKind::BrokenPipe)
+    })
+}

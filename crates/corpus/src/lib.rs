@@ -1,0 +1,10 @@
+//! Documents in, tokens out: everything of abridge that touches text and knows no tensors.
+//!
+//! A [`Document`] is a list of [`Segment`]s (usually sentences) whose order matters, because a
+//! context-aware model translates each one with a memory of those before it.
+
+mod document;
+mod error;
+
+pub use document::{Document, Segment};
+pub use error::{Error, Result};
