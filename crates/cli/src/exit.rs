@@ -14,6 +14,7 @@ use std::process::ExitCode;
 
 const USAGE: u8 = 1;
 const DATA: u8 = 2;
+const MODEL: u8 = 4;
 
 /// Prints the error, if there is one, and says what the process exits with.
 pub fn code(result: anyhow::Result<()>) -> ExitCode {
@@ -25,8 +26,21 @@ pub fn code(result: anyhow::Result<()>) -> ExitCode {
     ExitCode::from(classify(&error))
 }
 
+/// Help and version are asked for and succeed; anything else is a mistake in the command line.
+pub fn usage(error: &clap::Error) -> ExitCode {
+    // Where even this cannot be printed there is nobody to tell.
+    let _ = error.print();
+    if error.use_stderr() { ExitCode::from(USAGE) } else { ExitCode::SUCCESS }
+}
+
 fn classify(error: &anyhow::Error) -> u8 {
-    if error.downcast_ref::<abridge_corpus::Error>().is_some() { DATA } else { USAGE }
+    if error.downcast_ref::<abridge_corpus::Error>().is_some() {
+        DATA
+    } else if matches!(error.downcast_ref(), Some(abridge_model::Error::Weights { .. })) {
+        MODEL
+    } else {
+        USAGE
+    }
 }
 
 /// `abridge … | head` closes our output early: that is the reader's choice, not a failure.

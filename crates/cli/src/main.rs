@@ -16,13 +16,22 @@ struct Cli {
 }
 
 #[derive(Debug, Subcommand)]
-enum Command {}
+enum Command {
+    Import(commands::Import),
+    Models(commands::Models),
+}
 
 fn main() -> ExitCode {
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(error) => return exit::usage(&error),
+    };
     tracing_subscriber::fmt()
         .with_env_filter(tracing_subscriber::EnvFilter::from_default_env())
         .with_writer(std::io::stderr)
         .init();
-    let result = match Cli::parse().command {};
-    exit::code(result)
+    exit::code(match cli.command {
+        Command::Import(command) => command.run(),
+        Command::Models(command) => command.run(),
+    })
 }

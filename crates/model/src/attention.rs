@@ -1,0 +1,121 @@
+//! Multi-head attention with its four projections.
+
+use burn::module::Module;
+use burn::tensor::Tensor;
+
+use crate::init::{Init, Values, xavier};
+use crate::linear::Linear;
+use crate::ops::{self, AttentionInput, AttentionLayout, KeyValue};
+
+/// Queries look at keys and bring back values.
+#[derive(Module, Debug)]
+pub struct Attention {
+    /// Projects queries.
+    pub query: Linear,
+    /// Projects keys.
+    pub key: Linear,
+    /// Projects values.
+    pub value: Linear,
+    /// Projects what the heads bring back.
+    pub output: Linear,
+    heads: usize,
+}
+
+/// What a packed attention looks at.
+#[derive(Clone, Copy, Debug)]
+pub struct Looked<'a> {
+    /// Projected keys and values.
+    pub keys: &'a KeyValue,
+    /// What is added to them for each memory slot.
+    pub shifts: Option<&'a KeyValue>,
+    /// Which rows each query segment sees.
+    pub layout: &'a AttentionLayout,
+}
+
+impl Attention {
+    pub(crate) fn new(width: usize, heads: usize, init: &mut Init<'_>) -> Self {
+        // Query, key and value projections are drawn as one stacked matrix would be.
+        let inner = xavier(width, width, 0.5f64.sqrt());
+        let bias = Values::Uniform((width as f64).powf(-0.5));
+        let mut projection = |weight, bias| Linear {
+            weight: init.parameter([width, width], weight),
+            bias: init.parameter([width], bias),
+        };
+        Self {
+            query: projection(inner, bias),
+            key: projection(inner, bias),
+            value: projection(inner, bias),
+            output: projection(xavier(width, width, 1.0), Values::Constant(0.0)),
+            heads,
+        }
+    }
+
+    /// The number of heads.
+    pub fn heads(&self) -> usize {
+        self.heads
+    }
+
+    /// Projects what is looked at.
+    ///
+    /// # Shapes
+    /// - states: `[rows, width]`
+    pub fn project(&self, states: Tensor<2>) -> KeyValue {
+        KeyValue { key: self.key.forward(states.clone()), value: self.value.forward(states) }
+    }
+
+    /// Projects what is added to states that are projected already.
+    ///
+    /// Keys and values are linear, so `project(x + e)` is `project(x) + project_shift(e)`: the
+    /// entry of a sentence is projected once, whatever slots it will stand in.
+    pub fn project_shift(&self, shifts: Tensor<2>) -> KeyValue {
+        KeyValue {
+            key: self.key.forward_without_bias(shifts.clone()),
+            value: self.value.forward_without_bias(shifts),
+        }
+    }
+
+    /// Attends from packed queries.
+    ///
+    /// # Shapes
+    /// - states and result: `[query rows, width]`
+    pub fn forward(&self, states: Tensor<2>, looked: Looked<'_>) -> Tensor<2> {
+        let attended = ops::attention(AttentionInput {
+            query: self.query.forward(states),
+            keys: looked.keys,
+            shifts: looked.shifts,
+            layout: looked.layout,
+            heads: self.heads,
+        });
+        self.output.forward(attended)
+    }
+
+    /// What comes back where there is nothing to look at: zeros, projected.
+    ///
+    /// # Shapes
+    /// - states and result: `[rows, width]`
+    pub fn output_of_nothing(&self, states: Tensor<2>) -> Tensor<2> {
+        self.output.forward(states.zeros_like())
+    }
+}
+
+/// Two linear layers with a ReLU between.
+#[derive(Module, Debug)]
+pub struct FeedForward {
+    /// Width to hidden.
+    pub hidden: Linear,
+    /// Hidden to outputs.
+    pub output: Linear,
+}
+
+impl FeedForward {
+    pub(crate) fn new(width: usize, hidden: usize, outputs: usize, init: &mut Init<'_>) -> Self {
+        Self { hidden: init.linear(width, hidden), output: init.linear(hidden, outputs) }
+    }
+
+    /// # Shapes
+    /// - x: `[rows, width]`
+    /// - result: `[rows, outputs]`
+    pub fn forward(&self, x: Tensor<2>) -> Tensor<2> {
+        self.output.forward(burn::tensor::activation::relu(self.hidden.forward(x)))
+    }
+}

@@ -1,0 +1,105 @@
+//! What a network is given: each distinct source sentence once, and who sees whom.
+
+use crate::packed::Packed;
+use crate::{Error, ModelConfig, Result};
+
+/// Source sentences, and which of them are translated with which context.
+///
+/// A sentence that is translated and is context of the next ones, too, stands here once and is
+/// encoded once. Several examples may share a source and its context: candidate translations of
+/// the same sentence.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SourceBatch {
+    /// The distinct sentences, each ending with [`END`](crate::tokens::END).
+    pub sentences: Packed,
+    /// What is translated.
+    pub examples: Vec<Example>,
+}
+
+/// A sentence to be translated, by its place among the sentences of the batch.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Example {
+    /// The source sentence.
+    pub source: usize,
+    /// For each slot the sentence in it, in the order of [`ModelConfig::slots`]; as many as the
+    /// context size. Models without context ignore it.
+    pub context: Vec<Option<usize>>,
+}
+
+/// A [`SourceBatch`] with the translation of each of its examples.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Batch {
+    /// The sources.
+    pub source: SourceBatch,
+    /// One translation per example, each ending with [`END`](crate::tokens::END).
+    pub targets: Packed,
+}
+
+impl SourceBatch {
+    /// Refuses what does not fit the model.
+    pub fn check(&self, config: &ModelConfig) -> Result<()> {
+        check_sequences("source sentence", &self.sentences, config.source_vocabulary)?;
+        for (index, sentence) in self.sentences.iter().enumerate() {
+            if sentence.len() > config.max_positions {
+                return refuse(format!(
+                    "source sentence {index} has {} tokens, but the model takes at most {}",
+                    sentence.len(),
+                    config.max_positions
+                ));
+            }
+        }
+        let count = self.sentences.len();
+        for (index, example) in self.examples.iter().enumerate() {
+            let context = example.context.iter().flatten();
+            if let Some(sentence) =
+                std::iter::once(&example.source).chain(context).find(|&&s| s >= count)
+            {
+                return refuse(format!(
+                    "example {index} names sentence {sentence}, but the batch has {count}"
+                ));
+            }
+            if config.context_size > 0 && example.context.len() != config.context_size {
+                return refuse(format!(
+                    "example {index} has {} context slots, but the model has {}",
+                    example.context.len(),
+                    config.context_size
+                ));
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Batch {
+    /// Refuses what does not fit the model.
+    pub fn check(&self, config: &ModelConfig) -> Result<()> {
+        self.source.check(config)?;
+        if self.targets.len() != self.source.examples.len() {
+            return refuse(format!(
+                "the batch has {} examples, but {} translations",
+                self.source.examples.len(),
+                self.targets.len()
+            ));
+        }
+        check_sequences("translation", &self.targets, config.target_vocabulary)
+    }
+}
+
+fn check_sequences(what: &str, sequences: &Packed, vocabulary: usize) -> Result<()> {
+    for (index, sequence) in sequences.iter().enumerate() {
+        if sequence.is_empty() {
+            return refuse(format!("{what} {index} has no tokens, not even the end"));
+        }
+        if let Some(token) = sequence.iter().find(|&&token| token as usize >= vocabulary) {
+            return refuse(format!(
+                "{what} {index} has token {token}, but the vocabulary ends at {}",
+                vocabulary - 1
+            ));
+        }
+    }
+    Ok(())
+}
+
+fn refuse(problem: String) -> Result<()> {
+    Err(Error::Input(problem))
+}

@@ -1,0 +1,90 @@
+//! Dropout whose zeros depend on a key and a place only, never on threads or on earlier calls.
+
+use burn::tensor::{Tensor, TensorData};
+
+use crate::random;
+
+/// The dropout of one forward pass.
+///
+/// Each use takes the next place, so a pass with the same key draws the same zeros again. In
+/// inference, [`Dropout::off`] lets everything through.
+#[derive(Clone, Debug)]
+pub struct Dropout {
+    rate: f64,
+    key: u64,
+    place: u64,
+}
+
+/// Which channels one use of dropout zeroes.
+#[derive(Clone, Copy, Debug)]
+pub struct DropoutMask {
+    rate: f64,
+    key: u64,
+}
+
+impl Dropout {
+    /// No dropout: for validation and translation.
+    pub fn off() -> Self {
+        Self { rate: 0.0, key: 0, place: 0 }
+    }
+
+    /// Dropout at `rate`. The key names the seed, the update and the micro-batch, for instance by
+    /// [`random::key`].
+    pub fn new(rate: f64, key: u64) -> Self {
+        assert!((0.0..1.0).contains(&rate), "a dropout rate lies in [0, 1), but got {rate}");
+        Self { rate, key, place: 0 }
+    }
+
+    /// The mask of the next place, or `None` where nothing is dropped.
+    pub fn next_mask(&mut self) -> Option<DropoutMask> {
+        self.place += 1;
+        (self.rate > 0.0)
+            .then(|| DropoutMask { rate: self.rate, key: random::key(&[self.key, self.place]) })
+    }
+}
+
+impl DropoutMask {
+    /// The factors: 0 for what is dropped, `1 / (1 - rate)` for the rest.
+    fn factors(self, elements: usize) -> Vec<f32> {
+        let threshold = (self.rate * 2f64.powi(64)) as u64;
+        let keep = (1.0 / (1.0 - self.rate)) as f32;
+        (0..elements as u64)
+            .map(|i| if random::value(self.key, i) < threshold { 0.0 } else { keep })
+            .collect()
+    }
+
+    /// Applies the mask.
+    pub fn apply(self, x: Tensor<2>) -> Tensor<2> {
+        let [rows, width] = x.dims();
+        let factors = TensorData::new(self.factors(rows * width), [rows, width]);
+        let factors = Tensor::from_data(factors, &x.device());
+        x * factors
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn drops_the_given_share_and_keeps_the_mean() {
+        let mask = Dropout::new(0.3, 42).next_mask().unwrap();
+        let factors = mask.factors(100_000);
+        let zeros = factors.iter().filter(|&&f| f == 0.0).count() as f64 / 1e5;
+        let mean = factors.iter().sum::<f32>() / 1e5;
+        assert!((zeros - 0.3).abs() < 0.01, "{zeros}");
+        assert!((mean - 1.0).abs() < 0.01, "{mean}");
+    }
+
+    #[test]
+    fn the_same_key_draws_the_same_and_each_place_its_own() {
+        let draw = |key| {
+            let mut dropout = Dropout::new(0.5, key);
+            [(); 2].map(|()| dropout.next_mask().unwrap().factors(64))
+        };
+        assert_eq!(draw(7), draw(7));
+        assert_ne!(draw(7), draw(8));
+        assert_ne!(draw(7)[0], draw(7)[1]);
+        assert!(Dropout::off().next_mask().is_none());
+    }
+}

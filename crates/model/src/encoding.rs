@@ -1,0 +1,343 @@
+//! From sentences to what the decoder looks at: the four ways in which context enters.
+
+use std::collections::BTreeMap;
+
+use burn::tensor::Tensor;
+
+use crate::batch::{Example, SourceBatch};
+use crate::config::Context;
+use crate::decoder::Seen;
+use crate::dropout::Dropout;
+use crate::memory::Reach;
+use crate::model::Model;
+use crate::ops::{Block, indices};
+use crate::packed::{Packed, Segments};
+use crate::shortener::{Shortened, Shortener, ShortenerInput};
+use crate::tokens::{BREAK, END};
+
+/// Everything that the decoder may look at, before it is projected.
+#[derive(Clone, Debug)]
+pub struct Encoded {
+    /// The encoder's states, `[source rows, width]`.
+    pub states: Tensor<2>,
+    /// Memory entries, or the second encoder's states, `[context rows, width]`.
+    pub context: Option<Tensor<2>>,
+    /// Which rows each example sees.
+    pub seen: Vec<Seen>,
+}
+
+impl Model {
+    /// Encodes each distinct sentence once.
+    pub fn encode(&self, batch: &SourceBatch, dropout: &mut Dropout) -> Encoded {
+        match self.config().context {
+            Context::None => self.encode_alone(batch, dropout),
+            Context::SingleEncoder => self.encode_joined(batch, dropout),
+            Context::MultiEncoder => self.encode_beside(batch, dropout),
+            Context::Memory => self.encode_with_memory(batch, dropout),
+        }
+    }
+
+    /// The states of some token sequences, packed.
+    ///
+    /// # Shapes
+    /// - result: `[tokens, width]`
+    pub(crate) fn states(&self, sequences: &Packed, dropout: &mut Dropout) -> Tensor<2> {
+        let embedded = self.source_embedding.forward(sequences, dropout);
+        self.encoder.forward(embedded, sequences.segments(), dropout)
+    }
+
+    fn encode_alone(&self, batch: &SourceBatch, dropout: &mut Dropout) -> Encoded {
+        let mut sequences = Distinct::default();
+        let places: Vec<usize> = batch
+            .examples
+            .iter()
+            .map(|example| sequences.place(batch.sentences.get(example.source).to_vec()))
+            .collect();
+        let sequences = sequences.pack();
+        let seen = places.iter().map(|&place| Seen {
+            source: vec![Block::plain(sequences.segments().range(place))],
+            context: Vec::new(),
+        });
+        let seen = seen.collect();
+        Encoded { states: self.states(&sequences, dropout), context: None, seen }
+    }
+
+    /// Single-encoder: context, an end, the source, all in one sequence.
+    fn encode_joined(&self, batch: &SourceBatch, dropout: &mut Dropout) -> Encoded {
+        let mut sequences = Distinct::default();
+        let places: Vec<usize> = batch
+            .examples
+            .iter()
+            .map(|example| {
+                let mut text = self.join_context(example, &batch.sentences);
+                text.extend_from_slice(batch.sentences.get(example.source));
+                sequences.place(text)
+            })
+            .collect();
+        let sequences = sequences.pack();
+        let seen = places.iter().map(|&place| Seen {
+            source: vec![Block::plain(sequences.segments().range(place))],
+            context: Vec::new(),
+        });
+        let seen = seen.collect();
+        Encoded { states: self.states(&sequences, dropout), context: None, seen }
+    }
+
+    /// Multi-encoder: the context is read by an encoder of its own.
+    fn encode_beside(&self, batch: &SourceBatch, dropout: &mut Dropout) -> Encoded {
+        let mut encoded = self.encode_alone(batch, dropout);
+        let mut contexts = Distinct::default();
+        let places: Vec<Option<usize>> = batch
+            .examples
+            .iter()
+            .map(|example| {
+                let text = self.join_context(example, &batch.sentences);
+                (!text.is_empty()).then(|| contexts.place(text))
+            })
+            .collect();
+        let contexts = contexts.pack();
+        if contexts.is_empty() {
+            return encoded;
+        }
+        for (seen, place) in encoded.seen.iter_mut().zip(places) {
+            seen.context = place
+                .map(|place| Block::plain(contexts.segments().range(place)))
+                .into_iter()
+                .collect();
+        }
+        let embedded = self.source_embedding.forward(&contexts, dropout);
+        encoded.context = self
+            .context_encoder
+            .as_ref()
+            .map(|encoder| encoder.forward(embedded, contexts.segments(), dropout));
+        encoded
+    }
+
+    /// The context sentences, oldest first, with breaks between and one end after them; nothing
+    /// where there is no context. The published implementation has the end all the same.
+    fn join_context(&self, example: &Example, sentences: &Packed) -> Vec<u32> {
+        let mut joined = Vec::new();
+        let mut is_first = true;
+        for &sentence in example.context.iter().flatten() {
+            if !is_first {
+                joined.push(BREAK);
+            }
+            is_first = false;
+            let tokens = sentences.get(sentence);
+            joined.extend_from_slice(tokens.strip_suffix(&[END]).unwrap_or(tokens));
+        }
+        if !is_first || self.config().as_published {
+            joined.push(END);
+        }
+        joined
+    }
+
+    /// Memory: every sentence is encoded once, shortened once, and seen from many slots.
+    fn encode_with_memory(&self, batch: &SourceBatch, dropout: &mut Dropout) -> Encoded {
+        let shortener = self.shortener.as_ref().expect("a model with a memory has a shortener");
+        let plan = MemoryPlan::new(self, shortener, batch);
+
+        // Sentences that no gradient reaches are encoded apart, so that nothing is kept for them.
+        let trained = self.states(&plan.trained, dropout);
+        let states = if plan.untrained.is_empty() {
+            trained
+        } else {
+            let untrained = self.states(&plan.untrained, dropout).detach();
+            Tensor::cat(vec![trained, untrained], 0)
+        };
+
+        let mut parts = Vec::new();
+        let mut first_row = [0; 3];
+        let mut segments = [const { None }; 3];
+        let mut rows = 0;
+        let mut keep = |reach: Reach, shortened: Shortened| {
+            first_row[reach as usize] = rows;
+            rows += shortened.segments.rows();
+            segments[reach as usize] = Some(shortened.segments);
+            parts.push(shortened.rows);
+        };
+        if !plan.whole.is_empty() {
+            let whole = plan.shorten(shortener, states.clone(), &plan.whole);
+            if plan.is_used(Reach::Decoder) {
+                let rows = whole.rows.clone().detach();
+                keep(Reach::Decoder, Shortened { rows, ..whole.clone() });
+            }
+            if plan.is_used(Reach::Encoder) {
+                keep(Reach::Encoder, whole);
+            }
+        }
+        if !plan.shortener_only.is_empty() {
+            let detached = states.clone().detach();
+            keep(Reach::Shortener, plan.shorten(shortener, detached, &plan.shortener_only));
+        }
+
+        let seen = batch.examples.iter().zip(&plan.slots).map(|(example, slots)| {
+            let context = slots.iter().map(|slot| {
+                let entries = segments[slot.reach as usize].as_ref().expect("kept above");
+                let range = entries.range(slot.entry);
+                let first = first_row[slot.reach as usize];
+                Block { rows: first + range.start..first + range.end, slot: Some(slot.slot) }
+            });
+            let source = plan.segments.range(plan.place_of[&example.source]);
+            Seen { source: vec![Block::plain(source)], context: context.collect() }
+        });
+        let seen = seen.collect();
+        let context = (!parts.is_empty()).then(|| Tensor::cat(parts, 0));
+        Encoded { states, context, seen }
+    }
+}
+
+/// An entry is a sentence and the length that a mean over it divides by.
+type Entry = (usize, usize);
+
+/// Who is encoded with and without a gradient, which entries are made, and who sees which.
+struct MemoryPlan {
+    /// Sentences that a gradient may reach.
+    trained: Packed,
+    /// The others.
+    untrained: Packed,
+    /// All sentences' states: the trained ones, then the others.
+    segments: Segments,
+    /// Where a sentence of the batch stands among them.
+    place_of: BTreeMap<usize, usize>,
+    /// Entries whose gradient goes all the way, or nowhere.
+    whole: Vec<Entry>,
+    /// Entries whose gradient stops before the encoder.
+    shortener_only: Vec<Entry>,
+    /// The slots of each example that hold something.
+    slots: Vec<Vec<FilledSlot>>,
+}
+
+#[derive(Clone, Copy)]
+struct FilledSlot {
+    slot: usize,
+    reach: Reach,
+    /// Index into the entries of this reach.
+    entry: usize,
+}
+
+impl MemoryPlan {
+    fn new(model: &Model, shortener: &Shortener, batch: &SourceBatch) -> Self {
+        let config = model.config();
+        // Missing slots are empty; the published implementation puts an empty sentence there.
+        let empty_sentence = batch.sentences.len();
+        let length = |sentence: usize| match sentence == empty_sentence {
+            true => 1,
+            false => batch.sentences.segments().length(sentence),
+        };
+        let occupants: Vec<Vec<(usize, usize)>> = batch
+            .examples
+            .iter()
+            .map(|example| {
+                let context = example.context.iter().enumerate().filter_map(|(slot, sentence)| {
+                    let sentence = sentence.or(config.as_published.then_some(empty_sentence));
+                    sentence.map(|sentence| (slot, sentence))
+                });
+                let own = config.current_in_memory.then_some((config.own_slot(), example.source));
+                context.chain(own).collect()
+            })
+            .collect();
+        let mut longest = vec![0; config.context_size + 1];
+        for &(slot, sentence) in occupants.iter().flatten() {
+            longest[slot] = longest[slot].max(length(sentence));
+        }
+        let reach_of = |slot| match config.reach(slot) {
+            Reach::Shortener if !shortener.is_learned() => Reach::Decoder,
+            reach => reach,
+        };
+
+        let mut whole = Distinct::default();
+        let mut shortener_only = Distinct::default();
+        let mut trained: Vec<usize> = batch.examples.iter().map(|example| example.source).collect();
+        let mut others = Vec::new();
+        let slots = occupants.iter().map(|occupants| {
+            let slots = occupants.iter().map(|&(slot, sentence)| {
+                let reach = reach_of(slot);
+                if reach == Reach::Encoder { &mut trained } else { &mut others }.push(sentence);
+                let divisor = if config.as_published { longest[slot] } else { length(sentence) };
+                let entries = match reach {
+                    Reach::Shortener => &mut shortener_only,
+                    Reach::Encoder | Reach::Decoder => &mut whole,
+                };
+                FilledSlot { slot, reach, entry: entries.place((sentence, divisor)) }
+            });
+            slots.collect()
+        });
+        let slots = slots.collect();
+
+        trained.sort_unstable();
+        trained.dedup();
+        others.retain(|sentence| trained.binary_search(sentence).is_err());
+        others.sort_unstable();
+        others.dedup();
+        let tokens = |&sentence: &usize| match sentence == empty_sentence {
+            true => &[END],
+            false => batch.sentences.get(sentence),
+        };
+        let order = trained.iter().chain(&others);
+        Self {
+            trained: Packed::new(trained.iter().map(tokens)),
+            untrained: Packed::new(others.iter().map(tokens)),
+            segments: Segments::from_lengths(order.clone().map(|&sentence| length(sentence))),
+            place_of: order.enumerate().map(|(place, &sentence)| (sentence, place)).collect(),
+            whole: whole.items,
+            shortener_only: shortener_only.items,
+            slots,
+        }
+    }
+
+    fn is_used(&self, reach: Reach) -> bool {
+        self.slots.iter().flatten().any(|slot| slot.reach == reach)
+    }
+
+    /// Shortens the given entries, in their order.
+    fn shorten(&self, shortener: &Shortener, states: Tensor<2>, entries: &[Entry]) -> Shortened {
+        let places: Vec<usize> =
+            entries.iter().map(|(sentence, _)| self.place_of[sentence]).collect();
+        let mean_lengths: Vec<usize> = entries.iter().map(|&(_, length)| length).collect();
+        if places.iter().copied().eq(0..self.segments.len()) {
+            let segments = &self.segments;
+            return shortener.forward(ShortenerInput {
+                states,
+                segments,
+                mean_lengths: &mean_lengths,
+            });
+        }
+        let rows = places.iter().flat_map(|&place| self.segments.range(place));
+        let states = states.clone().select(0, indices(rows, &states.device()));
+        let segments =
+            Segments::from_lengths(places.iter().map(|&place| self.segments.length(place)));
+        shortener.forward(ShortenerInput {
+            states,
+            segments: &segments,
+            mean_lengths: &mean_lengths,
+        })
+    }
+}
+
+/// Distinct things in the order in which they first came.
+struct Distinct<T> {
+    places: BTreeMap<T, usize>,
+    items: Vec<T>,
+}
+
+impl<T> Default for Distinct<T> {
+    fn default() -> Self {
+        Self { places: BTreeMap::new(), items: Vec::new() }
+    }
+}
+
+impl<T: Ord + Clone> Distinct<T> {
+    fn place(&mut self, item: T) -> usize {
+        *self.places.entry(item).or_insert_with_key(|item| {
+            self.items.push(item.clone());
+            self.items.len() - 1
+        })
+    }
+}
+
+impl Distinct<Vec<u32>> {
+    fn pack(&self) -> Packed {
+        Packed::new(&self.items)
+    }
+}

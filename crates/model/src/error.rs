@@ -1,0 +1,32 @@
+//! What can go wrong: a configuration, or a file of weights.
+
+use std::path::PathBuf;
+
+/// The result of everything in this crate that can fail.
+pub type Result<T> = std::result::Result<T, Error>;
+
+/// An error that names what is wrong and where.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// A configuration makes no sense, or is not valid TOML.
+    #[error("configuration: {0}")]
+    Config(String),
+
+    /// A file of weights cannot be used.
+    #[error("{}: {problem}", file.display())]
+    Weights {
+        /// The file.
+        file: PathBuf,
+        /// What is wrong with it.
+        problem: String,
+    },
+
+    /// A device was asked for that this build cannot use.
+    #[error("{0}")]
+    Device(String),
+
+    /// A token, a sentence or a slot does not fit the model.
+    #[error("{0}")]
+    Input(String),
+}

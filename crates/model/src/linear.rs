@@ -1,0 +1,66 @@
+//! The two smallest modules: a linear layer and a layer normalisation.
+
+use burn::module::{Module, Param};
+use burn::tensor::Tensor;
+
+use crate::dropout::DropoutMask;
+use crate::init::{Init, Values};
+use crate::ops;
+
+/// `x W + b`.
+#[derive(Module, Debug)]
+pub struct Linear {
+    /// `[inputs, outputs]`
+    pub weight: Param<Tensor<2>>,
+    /// `[outputs]`
+    pub bias: Param<Tensor<1>>,
+}
+
+impl Linear {
+    /// # Shapes
+    /// - x: `[rows, inputs]`
+    /// - result: `[rows, outputs]`
+    pub fn forward(&self, x: Tensor<2>) -> Tensor<2> {
+        ops::linear(x, self.weight.val(), self.bias.val())
+    }
+
+    /// The linear part alone, for what is added to an input that has met the bias already.
+    pub fn forward_without_bias(&self, x: Tensor<2>) -> Tensor<2> {
+        x.matmul(self.weight.val())
+    }
+}
+
+/// The normalisation after every sublayer: `LayerNorm(residual + Dropout(update))`.
+#[derive(Module, Debug)]
+pub struct ResidualNorm {
+    /// `[width]`
+    pub gain: Param<Tensor<1>>,
+    /// `[width]`
+    pub bias: Param<Tensor<1>>,
+}
+
+impl ResidualNorm {
+    pub(crate) fn new(width: usize, init: &mut Init<'_>) -> Self {
+        Self {
+            gain: init.parameter([width], Values::Constant(1.0)),
+            bias: init.parameter([width], Values::Constant(0.0)),
+        }
+    }
+
+    /// # Shapes
+    /// - residual, update and result: `[rows, width]`
+    pub fn forward(
+        &self,
+        residual: Tensor<2>,
+        update: Tensor<2>,
+        dropout: Option<DropoutMask>,
+    ) -> Tensor<2> {
+        ops::residual_norm(ops::ResidualNorm {
+            residual,
+            update,
+            dropout,
+            gain: self.gain.val(),
+            bias: self.bias.val(),
+        })
+    }
+}

@@ -1,0 +1,134 @@
+//! The context memory: which entries a sentence sees, in which slot, and how far the gradient goes.
+//!
+//! A memory of context size C has slots 0 to C - 1 for the sentences before, oldest first, so that
+//! the previous sentence always stands in slot C - 1; where a document has not begun, slots are
+//! missing. If the current sentence's own entry is kept too, it stands in slot C. Slot `i` is
+//! marked by segment embedding `i`.
+
+use burn::tensor::Tensor;
+
+use crate::ModelConfig;
+use crate::ops::KeyValue;
+
+/// What a network is run for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Purpose {
+    /// Training and validation.
+    Training,
+    /// Translation and scoring.
+    Inference,
+}
+
+/// How far the gradient goes from a slot.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Reach {
+    /// Through the shortener into the encoder.
+    Encoder,
+    /// Into the shortener.
+    Shortener,
+    /// Not beyond the decoder.
+    Decoder,
+}
+
+impl ModelConfig {
+    /// Which sentences the sentence at `position` of a document sees: for each slot the position
+    /// of the sentence in it, if there is one.
+    ///
+    /// Training, translation, scoring and pictures all ask this function. The published
+    /// implementation fills slots newest first when it translates, the mirror image of its
+    /// training; `as_published` does the same.
+    pub fn slots(&self, position: usize, purpose: Purpose) -> Vec<Option<usize>> {
+        let size = self.context_size;
+        let mirrored = self.as_published
+            && purpose == Purpose::Inference
+            && self.context == crate::config::Context::Memory;
+        let distance = |slot: usize| if mirrored { slot + 1 } else { size - slot };
+        (0..size).map(|slot| position.checked_sub(distance(slot))).collect()
+    }
+
+    /// The slot of the current sentence's own entry.
+    pub(crate) fn own_slot(&self) -> usize {
+        self.context_size
+    }
+
+    /// How far the gradient goes from `slot`.
+    pub(crate) fn reach(&self, slot: usize) -> Reach {
+        let is_open = |nearest| slot + nearest >= self.context_size;
+        if slot == self.own_slot() {
+            Reach::Encoder
+        } else if !self.gradient_sentences.is_none_or(is_open) {
+            Reach::Decoder
+        } else if self.context_encoder_gradient {
+            Reach::Encoder
+        } else {
+            Reach::Shortener
+        }
+    }
+}
+
+/// A sentence's entry in the memory, projected once for every layer that will look at it.
+#[derive(Clone, Debug)]
+pub struct MemoryEntry {
+    /// What the shortener made of the sentence, `[rows, width]`, before any segment embedding.
+    pub rows: Tensor<2>,
+    /// For grouping and selecting the weight of each token for each group, `[tokens, groups]`.
+    pub weights: Option<Tensor<2>>,
+    /// Keys and values per decoder layer.
+    pub(crate) projected: Vec<KeyValue>,
+}
+
+/// What later sentences of a document need of a sentence.
+#[derive(Clone, Debug)]
+pub struct Remembered {
+    /// Its tokens, the end included: what single- and multi-encoder models join.
+    pub tokens: Vec<u32>,
+    /// Its memory entry, in models with a memory.
+    pub entry: Option<MemoryEntry>,
+}
+
+impl Remembered {
+    /// The number of values that are kept, projections included.
+    pub fn values(&self) -> usize {
+        self.entry.as_ref().map_or(0, |entry| {
+            let count = |tensor: &Tensor<2>| tensor.dims().iter().product::<usize>();
+            let projected = entry.projected.iter();
+            count(&entry.rows) + projected.map(|p| count(&p.key) + count(&p.value)).sum::<usize>()
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Preset, Width};
+
+    #[test]
+    fn the_previous_sentence_is_always_in_the_last_slot() {
+        let config = Preset::Grouping.config(Width::Tiny, 10, 10, 3);
+        for purpose in [Purpose::Training, Purpose::Inference] {
+            assert_eq!(config.slots(0, purpose), [None; 3]);
+            assert_eq!(config.slots(1, purpose), [None, None, Some(0)]);
+            assert_eq!(config.slots(5, purpose), [Some(2), Some(3), Some(4)]);
+        }
+    }
+
+    #[test]
+    fn as_published_mirrors_the_slots_in_inference_only() {
+        let mut config = Preset::Grouping.config(Width::Tiny, 10, 10, 3);
+        config.as_published = true;
+        assert_eq!(config.slots(2, Purpose::Training), [None, Some(0), Some(1)]);
+        assert_eq!(config.slots(2, Purpose::Inference), [Some(1), Some(0), None]);
+    }
+
+    #[test]
+    fn the_gradient_rules_of_the_paper() {
+        let reaches = |preset: Preset| {
+            let config = preset.config(Width::Tiny, 10, 10, 3);
+            [0, 1, 2, 3].map(|slot| config.reach(slot))
+        };
+        use Reach::{Decoder, Encoder, Shortener};
+        assert_eq!(reaches(Preset::Grouping), [Decoder, Encoder, Encoder, Encoder]);
+        assert_eq!(reaches(Preset::Selecting), [Decoder, Decoder, Encoder, Encoder]);
+        assert_eq!(reaches(Preset::PoolingAvg), [Shortener, Shortener, Shortener, Encoder]);
+    }
+}

@@ -1,0 +1,148 @@
+//! The network as a whole.
+
+use burn::module::Module;
+use burn::tensor::{Device, Tensor};
+
+use crate::batch::{Batch, SourceBatch};
+use crate::config::{Context, ModelConfig};
+use crate::decoder::{Decoder, Sources};
+use crate::decoding::Decoding;
+use crate::dropout::Dropout;
+use crate::embedding::TokenEmbedding;
+use crate::encoder::Encoder;
+use crate::init::Init;
+use crate::ops::{self, Loss};
+use crate::packed::Packed;
+use crate::shortener::Shortener;
+use crate::tokens::END;
+use crate::{Error, Result};
+
+/// A context-aware translation model: any of the ten of the paper, and their combinations.
+#[derive(Module, Debug)]
+pub struct Model {
+    /// Source words, shared by both encoders where there are two.
+    pub source_embedding: TokenEmbedding,
+    /// Reads sentences (or the joined text of the single-encoder model).
+    pub encoder: Encoder,
+    /// Reads the joined context of the multi-encoder model.
+    pub context_encoder: Option<Encoder>,
+    /// Makes memory entries.
+    pub shortener: Option<Shortener>,
+    /// Writes translations.
+    pub decoder: Decoder,
+    #[module(skip)]
+    config: ModelConfig,
+}
+
+impl ModelConfig {
+    /// Builds the network with initial weights drawn from `seed`.
+    ///
+    /// The weights are drawn when they are first used; until then only names and shapes exist.
+    pub fn init(&self, seed: u64, device: &Device) -> Result<Model> {
+        self.check()?;
+        let mut init = Init::new(seed, device);
+        let source_embedding = TokenEmbedding::new(self.source_vocabulary, self.width, &mut init);
+        let encoder = Encoder::new(self, &mut init);
+        let context_encoder =
+            (self.context == Context::MultiEncoder).then(|| Encoder::new(self, &mut init));
+        let shortener = self.shortener.map(|shortener| Shortener::new(shortener, self, &mut init));
+        let decoder = Decoder::new(self, &mut init);
+        let config = self.clone();
+        Ok(Model { source_embedding, encoder, context_encoder, shortener, decoder, config })
+    }
+
+    /// How many [`END`]s start a translation.
+    ///
+    /// One; but the published single-encoder model puts the end of an empty target context before
+    /// the translation, too, and ignores what is predicted there.
+    pub(crate) fn start_words(&self) -> usize {
+        if self.as_published && self.context == Context::SingleEncoder { 2 } else { 1 }
+    }
+}
+
+impl Model {
+    /// The configuration that it was built from.
+    pub fn config(&self) -> &ModelConfig {
+        &self.config
+    }
+
+    /// The device that its weights are on.
+    pub fn device(&self) -> Device {
+        self.source_embedding.weight.lazy_device()
+    }
+
+    /// Scores every next word of given translations (teacher forcing).
+    ///
+    /// # Shapes
+    /// - result: `[target tokens, vocabulary]`, logits, packed as `batch.targets`
+    pub fn forward(&self, batch: &Batch, dropout: &mut Dropout) -> Result<Tensor<2>> {
+        batch.check(&self.config)?;
+        let sources = self.look_at(&batch.source, dropout);
+        Ok(self.score(&batch.targets, &sources, dropout))
+    }
+
+    /// The label-smoothed loss of given translations.
+    pub fn loss(&self, batch: &Batch, smoothing: f64, dropout: &mut Dropout) -> Result<Loss> {
+        let logits = self.forward(batch, dropout)?;
+        Ok(ops::label_smoothed_cross_entropy(logits, batch.targets.tokens(), smoothing))
+    }
+
+    /// Encodes what is to be translated, and projects it for the decoder.
+    pub fn sources(&self, batch: &SourceBatch) -> Result<Sources> {
+        batch.check(&self.config)?;
+        Ok(self.look_at(batch, &mut Dropout::off()))
+    }
+
+    /// Scores given translations of encoded sources, one per example.
+    ///
+    /// # Shapes
+    /// - result: `[target tokens, vocabulary]`, logits
+    pub fn score_targets(&self, targets: &Packed, sources: &Sources) -> Result<Tensor<2>> {
+        if targets.len() != sources.len() {
+            return Err(Error::Input(format!(
+                "{} translations for {} sources",
+                targets.len(),
+                sources.len()
+            )));
+        }
+        Ok(self.score(targets, sources, &mut Dropout::off()))
+    }
+
+    /// Starts to translate encoded sources word by word.
+    pub fn decode(&self, sources: &Sources) -> Decoding<'_> {
+        Decoding::new(self, sources)
+    }
+
+    fn look_at(&self, batch: &SourceBatch, dropout: &mut Dropout) -> Sources {
+        let encoded = self.encode(batch, dropout);
+        self.decoder.look_at(encoded.states, encoded.context, encoded.seen)
+    }
+
+    fn score(&self, targets: &Packed, sources: &Sources, dropout: &mut Dropout) -> Tensor<2> {
+        let start = self.config.start_words();
+        let words = Packed::new(targets.iter().map(|target| {
+            let mut words = vec![END; start];
+            words.extend_from_slice(&target[..target.len() - 1]);
+            words
+        }));
+        let logits = self.decoder.forward(&words, sources, dropout);
+        if start == 1 {
+            return logits;
+        }
+        let predictions = words.segments().ranges().flat_map(|range| range.skip(start - 1));
+        let rows = ops::indices(predictions, &logits.device());
+        logits.select(0, rows)
+    }
+}
+
+impl Sources {
+    /// The number of translations that look at it.
+    pub fn len(&self) -> usize {
+        self.seen.len()
+    }
+
+    /// Whether there is nothing to translate.
+    pub fn is_empty(&self) -> bool {
+        self.seen.is_empty()
+    }
+}

@@ -1,0 +1,201 @@
+//! Sentence by sentence: read once, remember, and translate with what is remembered.
+//!
+//! This is the streaming side of [`Model::sources`]: the same network, but what was computed for
+//! earlier sentences comes from a memory instead of from the same batch.
+
+use burn::tensor::Tensor;
+
+use crate::batch::{Example, SourceBatch};
+use crate::config::Context;
+use crate::decoder::{Seen, Sources};
+use crate::dropout::Dropout;
+use crate::memory::{MemoryEntry, Remembered};
+use crate::model::Model;
+use crate::ops::{Block, KeyValue};
+use crate::packed::Packed;
+use crate::shortener::ShortenerInput;
+use crate::tokens::END;
+use crate::{Error, Result};
+
+/// A sentence that has been read.
+#[derive(Clone, Debug)]
+pub struct Reading {
+    /// The encoder's states, `[tokens, width]`: what its own translation looks at. Models that
+    /// join texts have none, for they read a sentence together with its context.
+    pub states: Option<Tensor<2>>,
+    /// What the translations of later sentences need of it.
+    pub remembered: Remembered,
+}
+
+/// A sentence about to be translated.
+#[derive(Clone, Debug)]
+pub struct Seat<'a> {
+    /// The sentence.
+    pub reading: &'a Reading,
+    /// For each slot the sentence in it, in the order of
+    /// [`ModelConfig::slots`](crate::ModelConfig::slots).
+    pub context: Vec<Option<&'a Remembered>>,
+}
+
+impl Model {
+    /// Reads sentences: encodes, shortens and projects each of them once.
+    pub fn read(&self, sentences: &Packed) -> Result<Vec<Reading>> {
+        let alone = SourceBatch { sentences: sentences.clone(), examples: Vec::new() };
+        alone.check(self.config())?;
+        if matches!(self.config().context, Context::SingleEncoder | Context::MultiEncoder) {
+            let remembered = |tokens: &[u32]| Remembered { tokens: tokens.to_vec(), entry: None };
+            let reading = |tokens| Reading { states: None, remembered: remembered(tokens) };
+            return Ok(sentences.iter().map(reading).collect());
+        }
+        let segments = sentences.segments();
+        let states = self.states(sentences, &mut Dropout::off());
+        let mut entries = self.entries(&states, sentences).into_iter();
+        let readings = sentences.iter().zip(segments.ranges()).map(|(tokens, range)| Reading {
+            states: Some(states.clone().narrow(0, range.start, range.len())),
+            remembered: Remembered { tokens: tokens.to_vec(), entry: entries.next() },
+        });
+        Ok(readings.collect())
+    }
+
+    /// One memory entry per sentence, in models with a memory.
+    fn entries(&self, states: &Tensor<2>, sentences: &Packed) -> Vec<MemoryEntry> {
+        let Some(shortener) = &self.shortener else { return Vec::new() };
+        let lengths: Vec<usize> = sentences.segments().lengths().collect();
+        let shortened = shortener.forward(ShortenerInput {
+            states: states.clone(),
+            segments: sentences.segments(),
+            mean_lengths: &lengths,
+        });
+        let projected = self.decoder.project_context(&shortened.rows);
+        let tokens = sentences.segments().ranges();
+        let entry = |(rows, tokens): (std::ops::Range<usize>, std::ops::Range<usize>)| {
+            let cut = |tensor: &Tensor<2>| tensor.clone().narrow(0, rows.start, rows.len());
+            MemoryEntry {
+                rows: cut(&shortened.rows),
+                weights: shortened
+                    .weights
+                    .as_ref()
+                    .map(|weights| weights.clone().narrow(0, tokens.start, tokens.len())),
+                projected: projected
+                    .iter()
+                    .map(|layer| KeyValue { key: cut(&layer.key), value: cut(&layer.value) })
+                    .collect(),
+            }
+        };
+        shortened.segments.ranges().zip(tokens).map(entry).collect()
+    }
+
+    /// Prepares the translation of sentences that were read, with what is remembered of others.
+    pub fn recall(&self, seats: &[Seat<'_>]) -> Result<Sources> {
+        let slots = self.config().context_size;
+        if let Some(seat) = seats.iter().find(|seat| slots > 0 && seat.context.len() != slots) {
+            return Err(Error::Input(format!(
+                "a sentence has {} context slots, but the model has {slots}",
+                seat.context.len()
+            )));
+        }
+        match self.config().context {
+            Context::None | Context::Memory => self.recall_entries(seats),
+            Context::SingleEncoder | Context::MultiEncoder => self.sources(&joined(seats)),
+        }
+    }
+
+    fn recall_entries(&self, seats: &[Seat<'_>]) -> Result<Sources> {
+        let config = self.config();
+        let is_missing = |seat: &Seat<'_>| seat.context.iter().any(Option::is_none);
+        let empty_sentence = match config.as_published && seats.iter().any(is_missing) {
+            true => self.read(&Packed::new([[END]]))?.pop(),
+            false => None,
+        };
+        let empty_sentence = empty_sentence.as_ref().map(|reading| &reading.remembered);
+
+        let mut states = Vec::with_capacity(seats.len());
+        let mut entries = EntryRows::default();
+        let mut source_row = 0;
+        let mut seen = Vec::with_capacity(seats.len());
+        for seat in seats {
+            let own = seat.reading.states.clone().ok_or_else(foreign)?;
+            let rows = own.dims()[0];
+            states.push(own);
+            let source = vec![Block::plain(source_row..source_row + rows)];
+            source_row += rows;
+
+            let context = if config.context == Context::Memory { &seat.context[..] } else { &[] };
+            let context = context.iter().map(|remembered| remembered.or(empty_sentence));
+            let own = config.current_in_memory.then_some(&seat.reading.remembered);
+            let mut blocks = Vec::new();
+            for (slot, remembered) in context.chain(std::iter::once(own)).enumerate() {
+                let Some(remembered) = remembered else { continue };
+                let entry = remembered.entry.as_ref().ok_or_else(foreign)?;
+                blocks.push(Block { rows: entries.place(entry), slot: Some(slot) });
+            }
+            seen.push(Seen { source, context: blocks });
+        }
+        let projected = entries.gather(config.decoder_layers);
+        let states = Tensor::cat(states, 0);
+        Ok(self.decoder.look_at_projected(states, projected, seen))
+    }
+}
+
+fn foreign() -> Error {
+    Error::Input("a sentence was read by a model of another kind".into())
+}
+
+/// The texts of seats as a batch, each distinct sentence once.
+fn joined(seats: &[Seat<'_>]) -> SourceBatch {
+    let mut sentences: Vec<&[u32]> = Vec::new();
+    let mut place = |tokens| {
+        sentences.push(tokens);
+        sentences.len() - 1
+    };
+    let examples = seats.iter().map(|seat| Example {
+        source: place(&seat.reading.remembered.tokens),
+        context: seat
+            .context
+            .iter()
+            .map(|remembered| remembered.map(|remembered| place(&remembered.tokens)))
+            .collect(),
+    });
+    let examples = examples.collect();
+    SourceBatch { sentences: Packed::new(sentences), examples }
+}
+
+/// The entries that some sentences look at, each once, one after the other.
+#[derive(Default)]
+struct EntryRows<'a> {
+    entries: Vec<&'a MemoryEntry>,
+    starts: Vec<usize>,
+    rows: usize,
+}
+
+impl<'a> EntryRows<'a> {
+    /// Where the entry's rows are. Neighbouring sentences share entries, so they are looked for.
+    fn place(&mut self, entry: &'a MemoryEntry) -> std::ops::Range<usize> {
+        let length = entry.rows.dims()[0];
+        let known = self.entries.iter().rposition(|known| std::ptr::eq(*known, entry));
+        let start = known.map_or(self.rows, |known| self.starts[known]);
+        if known.is_none() {
+            self.entries.push(entry);
+            self.starts.push(start);
+            self.rows += length;
+        }
+        start..start + length
+    }
+
+    /// Keys and values of all entries per layer, or nothing where there is no entry.
+    fn gather(&self, layers: usize) -> Option<Vec<KeyValue>> {
+        if self.entries.is_empty() {
+            return None;
+        }
+        let gather = |layer: usize, part: fn(&KeyValue) -> &Tensor<2>| {
+            let parts =
+                self.entries.iter().map(|entry| part(&entry.projected[layer]).clone()).collect();
+            Tensor::cat(parts, 0)
+        };
+        let layer = |layer| KeyValue {
+            key: gather(layer, |keys| &keys.key),
+            value: gather(layer, |keys| &keys.value),
+        };
+        Some((0..layers).map(layer).collect())
+    }
+}

@@ -1,0 +1,71 @@
+//! Pooling of neighbouring tokens: equation (1).
+
+use burn::module::Module;
+use burn::tensor::Tensor;
+
+use super::Shortened;
+use crate::ModelConfig;
+use crate::config::Pooling;
+use crate::init::Init;
+use crate::linear::Linear;
+use crate::ops;
+use crate::packed::Segments;
+
+/// Windows of `window` neighbouring tokens become one vector each.
+///
+/// The last window of a sentence may be shorter: then the mean and the maximum are over its real
+/// tokens only, and the linear map sees zeros in place of those it lacks. The published
+/// implementation counts the missing tokens as zeros for the mean and the maximum, too.
+#[derive(Module, Debug)]
+pub struct WindowPooling {
+    /// The learned map of linear pooling.
+    pub linear: Option<Linear>,
+    #[module(skip)]
+    operation: Pooling,
+    window: usize,
+    zero_fill: bool,
+}
+
+impl WindowPooling {
+    pub(crate) fn new(
+        operation: Pooling,
+        window: usize,
+        config: &ModelConfig,
+        init: &mut Init<'_>,
+    ) -> Self {
+        let linear = (operation == Pooling::Linear)
+            .then(|| init.linear(window * config.width, config.width));
+        Self { linear, operation, window, zero_fill: config.as_published }
+    }
+
+    /// # Shapes
+    /// - states: `[tokens, width]`
+    /// - rows of the result: `[windows, width]`
+    pub fn forward(&self, states: Tensor<2>, segments: &Segments) -> Shortened {
+        let windows = self.windows(segments);
+        let rows = match (self.operation, &self.linear) {
+            (Pooling::Linear, Some(linear)) => {
+                linear.forward(ops::concatenate_windows(states, &windows, self.window))
+            }
+            (Pooling::Max, _) => {
+                ops::max_over_segments(states, &windows, self.window, self.zero_fill)
+            }
+            _ => {
+                let tokens = |length| if self.zero_fill { self.window } else { length };
+                let factors: Vec<f64> =
+                    windows.lengths().map(|length| 1.0 / tokens(length) as f64).collect();
+                ops::sum_over_segments(states, &windows, &factors)
+            }
+        };
+        let counts = segments.lengths().map(|length| length.div_ceil(self.window));
+        Shortened { rows, segments: Segments::from_lengths(counts), weights: None }
+    }
+
+    /// The windows of all sentences; each sentence starts a new one.
+    fn windows(&self, segments: &Segments) -> Segments {
+        Segments::from_lengths(segments.lengths().flat_map(|length| {
+            (0..length.div_ceil(self.window))
+                .map(move |window| (length - window * self.window).min(self.window))
+        }))
+    }
+}

@@ -1,0 +1,194 @@
+//! Files of named tensors: safetensors, and PyTorch checkpoints without running their pickles.
+
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::{Read, Seek, SeekFrom};
+use std::path::{Path, PathBuf};
+
+use pytorch_reader::{DType, PytorchReader};
+use safetensors::tensor::{Dtype, Metadata};
+
+use super::broken;
+use crate::Result;
+
+/// A file of named tensors. Opening it reads names and shapes only.
+#[derive(Debug)]
+pub struct TensorFile {
+    path: PathBuf,
+    tensors: BTreeMap<String, Stored>,
+}
+
+#[derive(Debug)]
+struct Stored {
+    shape: Vec<usize>,
+    elements: Elements,
+    place: Place,
+}
+
+#[derive(Debug)]
+enum Place {
+    /// From a byte of the file on.
+    At(u64),
+    /// Wherever the checkpoint keeps it.
+    Checkpoint(pytorch_reader::Tensor),
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Elements {
+    F16,
+    BF16,
+    F32,
+    F64,
+}
+
+/// A header larger than this is not one of ours.
+const MAX_HEADER: u64 = 100 << 20;
+
+impl TensorFile {
+    /// Opens a `.safetensors` file, or a PyTorch checkpoint under any other name.
+    pub fn open(path: &Path) -> Result<Self> {
+        if path.extension().is_some_and(|extension| extension == "safetensors") {
+            Self::open_safetensors(path)
+        } else {
+            Self::open_checkpoint(path)
+        }
+    }
+
+    fn open_safetensors(path: &Path) -> Result<Self> {
+        let fail = |problem: String| broken(path, problem);
+        let cannot_read = |error: std::io::Error| fail(format!("cannot read it: {error}"));
+        let mut file = File::open(path).map_err(cannot_read)?;
+        let size = file.metadata().map_err(cannot_read)?.len();
+        let truncated = || fail(format!("truncated: only {size} bytes"));
+        let mut length = [0; 8];
+        file.read_exact(&mut length).map_err(|_| truncated())?;
+        let length = u64::from_le_bytes(length);
+        if length > MAX_HEADER {
+            return Err(fail(format!("not a safetensors file: its header claims {length} bytes")));
+        }
+        if size - 8 < length {
+            return Err(truncated());
+        }
+        let mut header = vec![0; length as usize];
+        file.read_exact(&mut header).map_err(|_| truncated())?;
+        let damaged = |error: &dyn std::fmt::Display| fail(format!("damaged header: {error}"));
+        let header: Metadata = serde_json::from_slice(&header).map_err(|error| damaged(&error))?;
+        // Building the metadata anew checks that sizes and offsets agree with each other.
+        let ordered = header.offset_keys().into_iter().map(|name| {
+            let info = header.info(&name).cloned();
+            info.map(|info| (name.clone(), info)).ok_or_else(|| damaged(&name))
+        });
+        let header = Metadata::new(None, ordered.collect::<Result<_>>()?)
+            .map_err(|error| damaged(&error))?;
+        let expected = 8 + length + header.data_len() as u64;
+        if size != expected {
+            return Err(fail(format!(
+                "the header describes {expected} bytes, but the file has {size}; it was cut off \
+                 or changed"
+            )));
+        }
+        let mut tensors = BTreeMap::new();
+        for name in header.offset_keys() {
+            let info = header.info(&name).ok_or_else(|| damaged(&name))?;
+            let elements = match info.dtype {
+                Dtype::F16 => Elements::F16,
+                Dtype::BF16 => Elements::BF16,
+                Dtype::F32 => Elements::F32,
+                Dtype::F64 => Elements::F64,
+                other => return Err(fail(format!("tensor {name} has elements of type {other:?}"))),
+            };
+            let place = Place::At(8 + length + info.data_offsets.0 as u64);
+            tensors.insert(name, Stored { shape: info.shape.clone(), elements, place });
+        }
+        Ok(Self { path: path.to_path_buf(), tensors })
+    }
+
+    /// Tensors of other element types (counters, for instance) are left out: no weight is one.
+    fn open_checkpoint(path: &Path) -> Result<Self> {
+        let reader = PytorchReader::with_top_level_key(path, "model")
+            .or_else(|_| PytorchReader::new(path))
+            .map_err(|error| broken(path, format!("not a readable checkpoint: {error}")))?;
+        let mut names = reader.keys();
+        names.sort();
+        let mut tensors = BTreeMap::new();
+        for name in names {
+            let Some(tensor) = reader.get(&name) else { continue };
+            let elements = match tensor.dtype() {
+                DType::F16 => Elements::F16,
+                DType::BF16 => Elements::BF16,
+                DType::F32 => Elements::F32,
+                DType::F64 => Elements::F64,
+                _ => continue,
+            };
+            let shape = tensor.shape().to_vec();
+            let place = Place::Checkpoint(tensor.clone());
+            tensors.insert(name, Stored { shape, elements, place });
+        }
+        Ok(Self { path: path.to_path_buf(), tensors })
+    }
+
+    /// The file.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// All names, sorted.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.tensors.keys().map(String::as_str)
+    }
+
+    /// The shape of a tensor, if it is there.
+    pub fn shape(&self, name: &str) -> Option<&[usize]> {
+        self.tensors.get(name).map(|stored| stored.shape.as_slice())
+    }
+
+    /// The values of a tensor, row by row.
+    pub fn read(&self, name: &str) -> Result<Vec<f32>> {
+        let stored = self
+            .tensors
+            .get(name)
+            .ok_or_else(|| broken(&self.path, format!("tensor {name} is missing")))?;
+        let cannot_read = |error| broken(&self.path, format!("cannot read tensor {name}: {error}"));
+        let bytes = match &stored.place {
+            Place::At(start) => self.bytes(*start, stored.byte_length()).map_err(cannot_read)?,
+            Place::Checkpoint(tensor) => tensor.read().map_err(cannot_read)?,
+        };
+        Ok(stored.elements.to_f32(&bytes))
+    }
+
+    fn bytes(&self, start: u64, length: usize) -> std::io::Result<Vec<u8>> {
+        let mut file = File::open(&self.path)?;
+        file.seek(SeekFrom::Start(start))?;
+        let mut bytes = vec![0; length];
+        file.read_exact(&mut bytes)?;
+        Ok(bytes)
+    }
+}
+
+impl Stored {
+    fn byte_length(&self) -> usize {
+        self.shape.iter().product::<usize>() * self.elements.size()
+    }
+}
+
+impl Elements {
+    fn size(self) -> usize {
+        match self {
+            Self::F16 | Self::BF16 => 2,
+            Self::F32 => 4,
+            Self::F64 => 8,
+        }
+    }
+
+    fn to_f32(self, bytes: &[u8]) -> Vec<f32> {
+        fn each<const N: usize>(bytes: &[u8], convert: impl Fn([u8; N]) -> f32) -> Vec<f32> {
+            bytes.as_chunks::<N>().0.iter().map(|&chunk| convert(chunk)).collect()
+        }
+        match self {
+            Self::F16 => each(bytes, |b| half::f16::from_le_bytes(b).to_f32()),
+            Self::BF16 => each(bytes, |b| half::bf16::from_le_bytes(b).to_f32()),
+            Self::F32 => each(bytes, f32::from_le_bytes),
+            Self::F64 => each(bytes, |b| f64::from_le_bytes(b) as f32),
+        }
+    }
+}

@@ -1,0 +1,256 @@
+//! Weights in and out.
+//!
+//! A weight's name in a file is its path in the network, for instance
+//! `decoder.layers.0.cross_attention.query.weight`. Names and shapes are checked against the
+//! configuration before anything is allocated.
+
+mod fairseq;
+mod file;
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use burn::module::{Module, ModuleMapper, ModuleVisitor, Param, ParamId};
+use burn::tensor::{Device, Tensor, TensorData};
+use safetensors::tensor::{Dtype, TensorView};
+
+pub use fairseq::FairseqCheckpoint;
+pub use file::TensorFile;
+
+use crate::{Error, Model, ModelConfig, Result};
+
+/// A parameter of a network: what it is called and how large it is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Parameter {
+    /// Its path in the network.
+    pub name: String,
+    /// Its sizes, outermost first.
+    pub shape: Vec<usize>,
+    /// By which gradients and optimiser states know it.
+    pub id: ParamId,
+}
+
+impl Model {
+    /// All parameters, in the order of the network. Nothing is initialised by asking.
+    pub fn parameters(&self) -> Vec<Parameter> {
+        let mut list = List::default();
+        self.visit(&mut list);
+        list.parameters
+    }
+
+    /// Writes all weights to a safetensors file, which replaces an existing one in one step.
+    pub fn save(&self, file: &Path) -> Result<()> {
+        let mut collect = Collect::default();
+        self.visit(&mut collect);
+        let views = collect.weights.iter().map(|(name, (shape, bytes))| {
+            let view = TensorView::new(Dtype::F32, shape.clone(), bytes);
+            view.map(|view| (name.as_str(), view)).map_err(|error| broken(file, error))
+        });
+        let views: Vec<_> = views.collect::<Result<_>>()?;
+        let bytes = safetensors::serialize(views, None).map_err(|error| broken(file, error))?;
+        replace(file, &bytes).map_err(|error| broken(file, format!("cannot write it: {error}")))
+    }
+}
+
+impl ModelConfig {
+    /// Builds the network with the weights of a file that [`Model::save`] wrote.
+    pub fn load(&self, file: &Path, device: &Device) -> Result<Model> {
+        let model = self.init(0, device)?;
+        let stored = TensorFile::open(file)?;
+        let wanted = model.parameters().into_iter().map(|parameter| Wanted {
+            stored_name: parameter.name.clone(),
+            transposed: false,
+            parameter,
+        });
+        fill(model, &stored, wanted.collect(), &[])
+    }
+}
+
+/// Which stored tensor a parameter takes.
+struct Wanted {
+    parameter: Parameter,
+    stored_name: String,
+    /// Whether the file has its two axes the other way round.
+    transposed: bool,
+}
+
+impl Wanted {
+    fn stored_shape(&self) -> Vec<usize> {
+        let mut shape = self.parameter.shape.clone();
+        if self.transposed {
+            shape.reverse();
+        }
+        shape
+    }
+}
+
+/// Replaces every parameter by its stored tensor, after checking that all are there and fit.
+fn fill(
+    model: Model,
+    stored: &TensorFile,
+    wanted: Vec<Wanted>,
+    ignored: &[String],
+) -> Result<Model> {
+    let mut problems = Vec::new();
+    for wanted in &wanted {
+        let name = &wanted.stored_name;
+        let needed = wanted.stored_shape();
+        match stored.shape(name) {
+            None => problems.push(format!("tensor {name} {needed:?} is missing")),
+            Some(shape) if shape != needed => problems.push(format!(
+                "tensor {name} has shape {shape:?}, but the configuration needs {needed:?}"
+            )),
+            Some(_) => {}
+        }
+    }
+    let known: std::collections::BTreeSet<&str> =
+        wanted.iter().map(|wanted| wanted.stored_name.as_str()).collect();
+    for name in stored.names() {
+        if !known.contains(name) && !ignored.iter().any(|ignored| ignored == name) {
+            problems.push(format!("tensor {name} is not part of this configuration"));
+        }
+    }
+    if !problems.is_empty() {
+        return Err(broken(stored.path(), several(&problems)));
+    }
+    let by_name = wanted
+        .into_iter()
+        .map(|wanted| (wanted.parameter.name.clone(), wanted))
+        .collect::<BTreeMap<_, _>>();
+    let mut fill = Fill { path: Vec::new(), stored, wanted: by_name, error: None };
+    let model = model.map(&mut fill);
+    match fill.error {
+        Some(error) => Err(error),
+        None => Ok(model),
+    }
+}
+
+/// The first few problems, and how many more there are.
+fn several(problems: &[String]) -> String {
+    const SHOWN: usize = 5;
+    let mut text = problems[..problems.len().min(SHOWN)].join("; ");
+    if problems.len() > SHOWN {
+        text += &format!("; and {} more", problems.len() - SHOWN);
+    }
+    text
+}
+
+fn broken(file: &Path, problem: impl ToString) -> Error {
+    Error::Weights { file: file.to_path_buf(), problem: problem.to_string() }
+}
+
+/// Writes beside the target, makes it durable, and puts it in place by a rename.
+fn replace(target: &Path, bytes: &[u8]) -> std::io::Result<()> {
+    let mut beside: PathBuf = target.to_path_buf();
+    let name = target.file_name().unwrap_or_default().to_string_lossy();
+    beside.set_file_name(format!(".{name}.{}.part", std::process::id()));
+    let written = fs::File::create(&beside)
+        .and_then(|mut file| file.write_all(bytes).and_then(|()| file.sync_all()))
+        .and_then(|()| fs::rename(&beside, target));
+    if written.is_err() {
+        // The target is untouched; what was written beside it is of no use.
+        let _ = fs::remove_file(&beside);
+    }
+    written?;
+    let folder = target.parent().filter(|folder| !folder.as_os_str().is_empty());
+    fs::File::open(folder.unwrap_or(Path::new(".")))?.sync_all()
+}
+
+/// The path of a parameter, from the modules that were entered on the way.
+///
+/// A variant of an enumeration is a choice, not a place: it has no part in the name.
+fn is_place(container: &str) -> bool {
+    !container.starts_with("Enum:")
+}
+
+macro_rules! follow_path {
+    () => {
+        fn enter_module(&mut self, name: &str, container: &str) {
+            if is_place(container) {
+                self.path.push(name.to_owned());
+            }
+        }
+
+        fn exit_module(&mut self, _name: &str, container: &str) {
+            if is_place(container) {
+                self.path.pop();
+            }
+        }
+    };
+}
+
+#[derive(Default)]
+struct List {
+    path: Vec<String>,
+    parameters: Vec<Parameter>,
+}
+
+impl ModuleVisitor for List {
+    follow_path!();
+
+    fn visit_float<const D: usize>(&mut self, param: &Param<Tensor<D>>) {
+        self.parameters.push(Parameter {
+            name: self.path.join("."),
+            shape: param.lazy_shape().to_vec(),
+            id: param.id,
+        });
+    }
+}
+
+#[derive(Default)]
+struct Collect {
+    path: Vec<String>,
+    /// Shape and little-endian bytes by name.
+    weights: BTreeMap<String, (Vec<usize>, Vec<u8>)>,
+}
+
+impl ModuleVisitor for Collect {
+    follow_path!();
+
+    fn visit_float<const D: usize>(&mut self, param: &Param<Tensor<D>>) {
+        let tensor = param.val();
+        let shape = tensor.dims().to_vec();
+        let data = tensor.into_data().convert::<f32>();
+        let values = data.iter::<f32>();
+        let bytes = values.flat_map(f32::to_le_bytes).collect();
+        self.weights.insert(self.path.join("."), (shape, bytes));
+    }
+}
+
+struct Fill<'a> {
+    path: Vec<String>,
+    stored: &'a TensorFile,
+    wanted: BTreeMap<String, Wanted>,
+    error: Option<Error>,
+}
+
+impl ModuleMapper for Fill<'_> {
+    follow_path!();
+
+    fn map_float<const D: usize>(&mut self, param: Param<Tensor<D>>) -> Param<Tensor<D>> {
+        if self.error.is_some() {
+            return param;
+        }
+        let wanted = &self.wanted[&self.path.join(".")];
+        let values = match self.stored.read(&wanted.stored_name) {
+            Ok(values) => values,
+            Err(error) => {
+                self.error = Some(error);
+                return param;
+            }
+        };
+        let data = TensorData::new(values, wanted.stored_shape());
+        let mut tensor = Tensor::<D>::from_data(data, &param.lazy_device());
+        if wanted.transposed {
+            // Copied, so that later products read it in order.
+            let shape = wanted.parameter.shape.clone();
+            let data = tensor.transpose().into_data();
+            let data = TensorData::new(data.iter::<f32>().collect::<Vec<f32>>(), shape);
+            tensor = Tensor::from_data(data, &param.lazy_device());
+        }
+        let id = param.id;
+        param.transform_for_load(tensor, id)
+    }
+}

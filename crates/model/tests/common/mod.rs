@@ -1,0 +1,89 @@
+//! Documents and networks for the tests of this crate.
+#![allow(dead_code, clippy::missing_panics_doc)]
+
+use abridge_model::tokens::{END, SPECIAL_TOKENS};
+use abridge_model::{
+    Batch, Example, Model, ModelConfig, Packed, Preset, Purpose, SourceBatch, Width, random,
+};
+use burn::tensor::{Device, Tensor};
+
+/// Words of the test vocabulary.
+pub const VOCABULARY: usize = 40;
+
+/// A small network of the preset, with random weights that leave nothing at zero.
+pub fn model(preset: Preset, context_size: usize, device: &Device) -> Model {
+    config(preset, context_size).init(7, device).unwrap()
+}
+
+/// The configuration of [`model`].
+pub fn config(preset: Preset, context_size: usize) -> ModelConfig {
+    ModelConfig {
+        width: 16,
+        heads: 2,
+        feed_forward: 24,
+        max_positions: 64,
+        ..preset.config(Width::Tiny, VOCABULARY, VOCABULARY, context_size)
+    }
+}
+
+/// A sentence of the given length, its end included.
+pub fn sentence(key: u64, length: usize) -> Vec<u32> {
+    let words = (VOCABULARY - SPECIAL_TOKENS) as u64;
+    let word = |i| SPECIAL_TOKENS as u32 + (random::value(key, i) % words) as u32;
+    let mut tokens: Vec<u32> = (0..length as u64 - 1).map(word).collect();
+    tokens.push(END);
+    tokens
+}
+
+/// A document with sentences of 1 to 12 tokens, and their translations.
+pub fn document(key: u64, sentences: usize) -> (Vec<Vec<u32>>, Vec<Vec<u32>>) {
+    let side = |side: u64| {
+        let keys = (0..sentences as u64).map(move |i| random::key(&[key, side, i]));
+        keys.map(|key| sentence(key, 1 + (random::value(key, 99) % 12) as usize)).collect()
+    };
+    (side(0), side(1))
+}
+
+/// All sentences of some documents, each with the context that the configuration gives it.
+pub fn batch(documents: &[(Vec<Vec<u32>>, Vec<Vec<u32>>)], config: &ModelConfig) -> Batch {
+    let mut sentences = Vec::new();
+    let mut examples = Vec::new();
+    let mut targets = Vec::new();
+    for (sources, translations) in documents {
+        let first = sentences.len();
+        sentences.extend(sources.iter().cloned());
+        targets.extend(translations.iter().cloned());
+        examples.extend((0..sources.len()).map(|position| {
+            Example {
+                source: first + position,
+                context: config
+                    .slots(position, Purpose::Training)
+                    .into_iter()
+                    .map(|slot| slot.map(|slot| first + slot))
+                    .collect(),
+            }
+        }));
+    }
+    let source = SourceBatch { sentences: Packed::new(sentences), examples };
+    Batch { source, targets: Packed::new(targets) }
+}
+
+/// The context sizes that a preset is tested with.
+pub fn context_sizes(preset: Preset) -> Vec<usize> {
+    match preset {
+        Preset::Sentence => vec![0],
+        Preset::CachingTokens | Preset::SingleEncoder | Preset::MultiEncoder => vec![1, 3],
+        _ => vec![0, 1, 3],
+    }
+}
+
+/// All values of a tensor.
+pub fn values<const D: usize>(tensor: &Tensor<D>) -> Vec<f64> {
+    tensor.to_data().iter::<f64>().collect()
+}
+
+/// The largest difference.
+pub fn difference(a: &[f64], b: &[f64]) -> f64 {
+    assert_eq!(a.len(), b.len(), "number of values");
+    a.iter().zip(b).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max)
+}
