@@ -98,7 +98,7 @@ impl Attention {
     }
 }
 
-/// Two linear layers with a ReLU between.
+/// Two linear layers with a rectifier between.
 #[derive(Module, Debug)]
 pub struct FeedForward {
     /// Width to hidden.

@@ -221,10 +221,10 @@ impl MemoryPlan {
         let config = model.config();
         // Missing slots are empty; the published implementation puts an empty sentence there.
         let empty_sentence = batch.sentences.len();
-        let length = |sentence: usize| match sentence == empty_sentence {
-            true => 1,
-            false => batch.sentences.segments().length(sentence),
+        let tokens = |sentence: usize| {
+            if sentence == empty_sentence { &[END] } else { batch.sentences.get(sentence) }
         };
+        let length = |sentence: usize| tokens(sentence).len();
         let occupants: Vec<Vec<(usize, usize)>> = batch
             .examples
             .iter()
@@ -270,14 +270,10 @@ impl MemoryPlan {
         others.retain(|sentence| trained.binary_search(sentence).is_err());
         others.sort_unstable();
         others.dedup();
-        let tokens = |&sentence: &usize| match sentence == empty_sentence {
-            true => &[END],
-            false => batch.sentences.get(sentence),
-        };
         let order = trained.iter().chain(&others);
         Self {
-            trained: Packed::new(trained.iter().map(tokens)),
-            untrained: Packed::new(others.iter().map(tokens)),
+            trained: Packed::new(trained.iter().map(|&sentence| tokens(sentence))),
+            untrained: Packed::new(others.iter().map(|&sentence| tokens(sentence))),
             segments: Segments::from_lengths(order.clone().map(|&sentence| length(sentence))),
             place_of: order.enumerate().map(|(place, &sentence)| (sentence, place)).collect(),
             whole: whole.items,

@@ -122,11 +122,11 @@ mod tests {
 
     #[test]
     fn the_gradient_rules_of_the_paper() {
+        use Reach::{Decoder, Encoder, Shortener};
         let reaches = |preset: Preset| {
             let config = preset.config(Width::Tiny, 10, 10, 3);
             [0, 1, 2, 3].map(|slot| config.reach(slot))
         };
-        use Reach::{Decoder, Encoder, Shortener};
         assert_eq!(reaches(Preset::Grouping), [Decoder, Encoder, Encoder, Encoder]);
         assert_eq!(reaches(Preset::Selecting), [Decoder, Decoder, Encoder, Encoder]);
         assert_eq!(reaches(Preset::PoolingAvg), [Shortener, Shortener, Shortener, Encoder]);

@@ -103,9 +103,10 @@ impl Model {
     fn recall_entries(&self, seats: &[Seat<'_>]) -> Result<Sources> {
         let config = self.config();
         let is_missing = |seat: &Seat<'_>| seat.context.iter().any(Option::is_none);
-        let empty_sentence = match config.as_published && seats.iter().any(is_missing) {
-            true => self.read(&Packed::new([[END]]))?.pop(),
-            false => None,
+        let empty_sentence = if config.as_published && seats.iter().any(is_missing) {
+            self.read(&Packed::new([[END]]))?.pop()
+        } else {
+            None
         };
         let empty_sentence = empty_sentence.as_ref().map(|reading| &reading.remembered);
 

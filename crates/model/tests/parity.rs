@@ -2,6 +2,7 @@
 //!
 //! See `tests/fixtures/README.md`. With `ABRIDGE_PARITY_DIR` set, every case of that directory is
 //! run instead of the committed ones.
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

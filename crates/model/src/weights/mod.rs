@@ -130,11 +130,10 @@ fn fill(
 /// The first few problems, and how many more there are.
 fn several(problems: &[String]) -> String {
     const SHOWN: usize = 5;
-    let mut text = problems[..problems.len().min(SHOWN)].join("; ");
-    if problems.len() > SHOWN {
-        text += &format!("; and {} more", problems.len() - SHOWN);
+    match problems.len().checked_sub(SHOWN) {
+        None | Some(0) => problems.join("; "),
+        Some(more) => format!("{}; and {more} more", problems[..SHOWN].join("; ")),
     }
-    text
 }
 
 fn broken(file: &Path, problem: impl ToString) -> Error {

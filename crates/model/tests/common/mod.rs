@@ -1,5 +1,6 @@
 //! Documents and networks for the tests of this crate.
-#![allow(dead_code, clippy::missing_panics_doc)]
+#![allow(dead_code, reason = "each test uses a part of it")]
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use abridge_model::tokens::{END, SPECIAL_TOKENS};
 use abridge_model::{
@@ -35,8 +36,11 @@ pub fn sentence(key: u64, length: usize) -> Vec<u32> {
     tokens
 }
 
+/// The sentences of a document, and their translations.
+pub type Document = (Vec<Vec<u32>>, Vec<Vec<u32>>);
+
 /// A document with sentences of 1 to 12 tokens, and their translations.
-pub fn document(key: u64, sentences: usize) -> (Vec<Vec<u32>>, Vec<Vec<u32>>) {
+pub fn document(key: u64, sentences: usize) -> Document {
     let side = |side: u64| {
         let keys = (0..sentences as u64).map(move |i| random::key(&[key, side, i]));
         keys.map(|key| sentence(key, 1 + (random::value(key, 99) % 12) as usize)).collect()
@@ -45,7 +49,7 @@ pub fn document(key: u64, sentences: usize) -> (Vec<Vec<u32>>, Vec<Vec<u32>>) {
 }
 
 /// All sentences of some documents, each with the context that the configuration gives it.
-pub fn batch(documents: &[(Vec<Vec<u32>>, Vec<Vec<u32>>)], config: &ModelConfig) -> Batch {
+pub fn batch(documents: &[Document], config: &ModelConfig) -> Batch {
     let mut sentences = Vec::new();
     let mut examples = Vec::new();
     let mut targets = Vec::new();

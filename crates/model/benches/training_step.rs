@@ -1,0 +1,202 @@
+//! The training step, forward and backward, as context grows.
+//!
+//! ```text
+//! cargo bench -p abridge-model                                   # all of it, some minutes
+//! cargo bench -p abridge-model -- --width small --steps 5
+//! cargo bench -p abridge-model -- --width base --preset grouping --context 0,10
+//! ```
+//!
+//! Every sentence is encoded once, so a step at context size 10 should cost little more than one at
+//! context size 0. Each row runs in a process of its own, for its peak memory; compare rows of one
+//! run, for machines are noisy.
+
+use std::process::Command;
+use std::time::Instant;
+
+use abridge_model::tokens::{END, SPECIAL_TOKENS};
+use abridge_model::{
+    Batch, Dropout, Example, ModelConfig, Packed, Preset, Purpose, SourceBatch, Width, random,
+};
+use burn::tensor::Device;
+
+/// What to measure, from the command line.
+#[derive(Clone, Debug)]
+struct Options {
+    widths: Vec<Width>,
+    presets: Vec<Preset>,
+    contexts: Vec<usize>,
+    steps: usize,
+    sentences: usize,
+    /// In a child process: measure one row and print it.
+    is_row: bool,
+}
+
+impl Options {
+    fn parse() -> Self {
+        let mut options = Self {
+            widths: vec![Width::Small, Width::Base],
+            presets: vec![Preset::Grouping, Preset::CachingTokens],
+            contexts: vec![0, 1, 3, 10],
+            steps: 3,
+            sentences: 64,
+            is_row: false,
+        };
+        let mut arguments = std::env::args().skip(1);
+        while let Some(argument) = arguments.next() {
+            let mut value = || arguments.next().expect("the option needs a value");
+            match argument.as_str() {
+                "--width" => options.widths = list(&value()),
+                "--preset" => options.presets = list(&value()),
+                "--context" => options.contexts = list(&value()),
+                "--steps" => options.steps = value().parse().expect("a number"),
+                "--sentences" => options.sentences = value().parse().expect("a number"),
+                "--row" => options.is_row = true,
+                // What `cargo bench` adds.
+                "--bench" => {}
+                other => panic!("unknown option {other}"),
+            }
+        }
+        options
+    }
+}
+
+fn list<T: std::str::FromStr>(text: &str) -> Vec<T>
+where
+    T::Err: std::fmt::Debug,
+{
+    text.split(',').map(|item| item.parse().expect("a known name or number")).collect()
+}
+
+fn main() {
+    let options = Options::parse();
+    if options.is_row {
+        return row(&options);
+    }
+    println!(
+        "{} consecutive sentences per step, source and target lengths of mean 22 and deviation 12",
+        options.sentences
+    );
+    println!(
+        "{:<6} {:<15} {:>3} {:>9} {:>7} {:>10} {:>11} {:>10}",
+        "width", "preset", "C", "sent./s", "of C=0", "tgt tok/s", "CPU s/step", "peak MiB"
+    );
+    for width in &options.widths {
+        for preset in &options.presets {
+            let mut first = None;
+            for &context in &options.contexts {
+                // Without context and without the current sentence, caching tokens keeps nothing:
+                // its row at C = 0 is the sentence-level model.
+                let preset = match (preset, context) {
+                    (Preset::CachingTokens, 0) => Preset::Sentence,
+                    (preset, _) => *preset,
+                };
+                let rate = measure(*width, preset, context, &options, first);
+                first.get_or_insert(rate);
+            }
+        }
+    }
+}
+
+/// Runs one row in a process of its own and prints it; returns its sentences per second.
+fn measure(
+    width: Width,
+    preset: Preset,
+    context: usize,
+    options: &Options,
+    first: Option<f64>,
+) -> f64 {
+    let output = Command::new(std::env::current_exe().expect("this program has a path"))
+        .args(["--row", "--width", width.name(), "--preset", preset.name()])
+        .args(["--context", &context.to_string(), "--steps", &options.steps.to_string()])
+        .args(["--sentences", &options.sentences.to_string()])
+        .output()
+        .expect("the row can be run");
+    let text = String::from_utf8_lossy(&output.stdout);
+    let numbers: Vec<f64> = text.split_whitespace().filter_map(|word| word.parse().ok()).collect();
+    let [sentences, tokens, cpu, peak] = numbers[..] else {
+        panic!("{text}{}", String::from_utf8_lossy(&output.stderr));
+    };
+    let share = first.map_or(100.0, |first| 100.0 * sentences / first);
+    println!(
+        "{width:<6} {preset:<15} {context:>3} {sentences:>9.1} {share:>6.0}% {tokens:>10.0} \
+         {cpu:>11.2} {peak:>10.0}"
+    );
+    sentences
+}
+
+fn row(options: &Options) {
+    let (width, preset, context) = (options.widths[0], options.presets[0], options.contexts[0]);
+    let vocabulary = if width == Width::Base { 19_804 } else { 8_000 };
+    let config = preset.config(width, vocabulary, vocabulary, context);
+    let model = config.init(1, &Device::flex().autodiff()).expect("a preset makes sense");
+    let batch = batch(&config, options.sentences);
+    let mut seconds = Vec::new();
+    let mut cpu = 0.0;
+    for step in 0..=options.steps {
+        let (start, cpu_start) = (Instant::now(), cpu_seconds());
+        let mut dropout = Dropout::new(config.dropout, step as u64);
+        let loss = model.loss(&batch, 0.1, &mut dropout).expect("the batch fits the model");
+        let gradients = (loss.smoothed / loss.tokens as f64).backward();
+        drop(gradients);
+        // The first step draws the weights.
+        if step > 0 {
+            seconds.push(start.elapsed().as_secs_f64());
+            cpu += cpu_seconds() - cpu_start;
+        }
+    }
+    seconds.sort_by(f64::total_cmp);
+    let median = seconds[seconds.len() / 2];
+    println!(
+        "{} {} {} {}",
+        options.sentences as f64 / median,
+        batch.targets.tokens().len() as f64 / median,
+        cpu / options.steps as f64,
+        peak_mebibytes()
+    );
+}
+
+/// A run of consecutive sentences from the middle of a document, with the context before it.
+fn batch(config: &ModelConfig, sentences: usize) -> Batch {
+    let before = config.context_size;
+    let text = |side: u64, count: usize, vocabulary: usize| -> Vec<Vec<u32>> {
+        (0..count as u64).map(|i| sentence(random::key(&[side, i]), vocabulary)).collect()
+    };
+    let sources = text(0, before + sentences, config.source_vocabulary);
+    let targets = text(1, sentences, config.target_vocabulary);
+    let examples = (before..before + sentences)
+        .map(|position| Example {
+            source: position,
+            context: config.slots(position, Purpose::Training),
+        })
+        .collect();
+    let source = SourceBatch { sentences: Packed::new(sources), examples };
+    Batch { source, targets: Packed::new(targets) }
+}
+
+/// Lengths of mean 22 and deviation 12, as real text has.
+fn sentence(key: u64, vocabulary: usize) -> Vec<u32> {
+    // A log-normal distribution with those moments.
+    let spread = (1.0f64 + (12.0f64 / 22.0).powi(2)).ln();
+    let length = (22f64.ln() - spread / 2.0 + spread.sqrt() * random::normal(key, 0)).exp();
+    let words = (vocabulary - SPECIAL_TOKENS) as u64;
+    let word = |i| SPECIAL_TOKENS as u32 + (random::value(key, 1000 + i) % words) as u32;
+    let mut tokens: Vec<u32> = (0..(length as u64).clamp(2, 120) - 1).map(word).collect();
+    tokens.push(END);
+    tokens
+}
+
+/// Processor time of this process so far, from Linux's `/proc`; 0 elsewhere.
+fn cpu_seconds() -> f64 {
+    let stat = std::fs::read_to_string("/proc/self/stat").unwrap_or_default();
+    let fields = stat.rsplit(')').next().unwrap_or_default().split_whitespace();
+    let ticks: f64 = fields.skip(11).take(2).filter_map(|field| field.parse::<f64>().ok()).sum();
+    ticks / 100.0
+}
+
+/// The largest resident memory so far, from Linux's `/proc`; 0 elsewhere.
+fn peak_mebibytes() -> f64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+    let kibibytes = line.and_then(|line| line.split_whitespace().next()?.parse::<f64>().ok());
+    kibibytes.unwrap_or(0.0) / 1024.0
+}
