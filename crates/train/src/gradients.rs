@@ -1,0 +1,69 @@
+//! Gradients of all parameters, flat, in the order of the network.
+
+use abridge_model::Model;
+use burn::module::{Module, ModuleVisitor, Param};
+use burn::tensor::Tensor;
+
+/// One flat gradient per parameter, in the order of [`Model::parameters`].
+#[derive(Clone, Debug)]
+pub struct Gradients {
+    parts: Vec<Tensor<1>>,
+}
+
+impl Gradients {
+    /// Takes the gradients of all parameters; zeros where a parameter had no part in the loss.
+    pub fn of(model: &Model, gradients: &burn::tensor::Gradients) -> Self {
+        struct Collect<'a> {
+            gradients: &'a burn::tensor::Gradients,
+            parts: Vec<Tensor<1>>,
+        }
+        impl ModuleVisitor for Collect<'_> {
+            fn visit_float<const D: usize>(&mut self, param: &Param<Tensor<D>>) {
+                let value = param.val();
+                let count = value.shape().num_elements();
+                self.parts.push(match value.grad(self.gradients) {
+                    Some(gradient) => gradient.reshape([count]),
+                    None => Tensor::zeros([count], &value.device().without_autodiff()),
+                });
+            }
+        }
+        let mut collect = Collect { gradients, parts: Vec::new() };
+        model.visit(&mut collect);
+        Self { parts: collect.parts }
+    }
+
+    /// Adds the gradients of another part of the same update.
+    pub fn add(&mut self, other: Self) {
+        assert_eq!(self.parts.len(), other.parts.len(), "gradients of the same network");
+        for (sum, part) in self.parts.iter_mut().zip(other.parts) {
+            sum.inplace(|sum| sum + part);
+        }
+    }
+
+    /// Multiplies all gradients by a number.
+    pub fn scale(&mut self, factor: f64) {
+        for part in &mut self.parts {
+            part.inplace(|part| part * factor);
+        }
+    }
+
+    /// The Euclidean norm over all parameters together.
+    pub fn norm(&self) -> f64 {
+        let square = |part: &Tensor<1>| part.clone().square().sum().into_scalar::<f32>();
+        self.parts.iter().map(|part| f64::from(square(part))).sum::<f64>().sqrt()
+    }
+
+    /// Scales all gradients so that their common norm is at most `limit`; returns what it was.
+    pub fn clip(&mut self, limit: f64) -> f64 {
+        let norm = self.norm();
+        let factor = limit / (norm + 1e-6);
+        if factor < 1.0 {
+            self.scale(factor);
+        }
+        norm
+    }
+
+    pub(crate) fn into_parts(self) -> Vec<Tensor<1>> {
+        self.parts
+    }
+}

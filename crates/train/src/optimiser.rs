@@ -1,0 +1,102 @@
+//! Adam with decoupled decay, as the published recipe has it.
+
+use abridge_model::Model;
+use burn::module::{Module, ModuleMapper, Param};
+use burn::tensor::Tensor;
+use serde::{Deserialize, Serialize};
+
+use crate::gradients::Gradients;
+
+/// The settings of the optimiser.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct AdamConfig {
+    /// How slowly the mean of the gradients forgets.
+    pub beta_1: f64,
+    /// How slowly the mean of their squares forgets.
+    pub beta_2: f64,
+    /// Keeps the division finite.
+    pub epsilon: f64,
+    /// Each update shrinks every parameter by this times the rate.
+    pub weight_decay: f64,
+}
+
+impl Default for AdamConfig {
+    /// The paper's.
+    fn default() -> Self {
+        Self { beta_1: 0.9, beta_2: 0.98, epsilon: 1e-8, weight_decay: 1e-4 }
+    }
+}
+
+/// Adam and its running means.
+#[derive(Clone, Debug)]
+pub struct Adam {
+    config: AdamConfig,
+    updates: u64,
+    /// Mean gradient and mean square per parameter, flat, in the order of the network.
+    moments: Vec<(Tensor<1>, Tensor<1>)>,
+}
+
+impl Adam {
+    /// An optimiser that has seen nothing.
+    pub fn new(config: AdamConfig) -> Self {
+        Self { config, updates: 0, moments: Vec::new() }
+    }
+
+    /// How many updates it has made.
+    pub fn updates(&self) -> u64 {
+        self.updates
+    }
+
+    /// Moves the parameters against the gradients.
+    ///
+    /// First every parameter shrinks by `rate * weight_decay` of itself: the decay is decoupled from
+    /// the gradient, and holds for biases and norms, too. Then `m / (sqrt(v) + epsilon)` is
+    /// subtracted with the step `rate * sqrt(1 - beta_2^t) / (1 - beta_1^t)`.
+    #[must_use]
+    pub fn step(&mut self, model: Model, gradients: Gradients, rate: f64) -> Model {
+        self.updates += 1;
+        let AdamConfig { beta_1, beta_2, .. } = self.config;
+        let parts = gradients.into_parts();
+        if self.moments.is_empty() {
+            let zeros = |part: &Tensor<1>| (part.zeros_like(), part.zeros_like());
+            self.moments = parts.iter().map(zeros).collect();
+        }
+        let moments = std::mem::take(&mut self.moments);
+        self.moments = moments
+            .into_iter()
+            .zip(&parts)
+            .map(|((mean, square), part)| {
+                (
+                    mean * beta_1 + part.clone() * (1.0 - beta_1),
+                    square * beta_2 + part.clone().square() * (1.0 - beta_2),
+                )
+            })
+            .collect();
+        let time = self.updates.min(i32::MAX as u64) as i32;
+        let step = rate * (1.0 - beta_2.powi(time)).sqrt() / (1.0 - beta_1.powi(time));
+        let shrink = 1.0 - rate * self.config.weight_decay;
+        let epsilon = self.config.epsilon;
+        model.map(&mut Move { moments: self.moments.iter(), step, shrink, epsilon })
+    }
+}
+
+struct Move<'a> {
+    moments: std::slice::Iter<'a, (Tensor<1>, Tensor<1>)>,
+    step: f64,
+    shrink: f64,
+    epsilon: f64,
+}
+
+impl ModuleMapper for Move<'_> {
+    fn map_float<const D: usize>(&mut self, param: Param<Tensor<D>>) -> Param<Tensor<D>> {
+        let (mean, square) = self.moments.next().expect("as many moments as parameters");
+        let direction = mean.clone() / (square.clone().sqrt() + self.epsilon) * self.step;
+        param.map(|value| {
+            let is_trained = value.is_autodiff();
+            let shape = value.dims();
+            let moved = value.inner() * self.shrink - direction.reshape(shape);
+            if is_trained { Tensor::from_inner(moved).require_grad() } else { moved }
+        })
+    }
+}

@@ -1,0 +1,137 @@
+//! One update: the gradients of several micro-batches, computed by one worker per core.
+
+use abridge_model::{Batch, Dropout, Model, random};
+
+use crate::gradients::Gradients;
+use crate::{Error, Result};
+
+/// What the micro-batches of an update gave together.
+#[derive(Clone, Debug)]
+pub struct Accumulated {
+    /// The gradient of the loss per target token.
+    pub gradients: Gradients,
+    /// The label-smoothed loss, summed over target tokens.
+    pub loss: f64,
+    /// The negative log-likelihood, summed over target tokens.
+    pub likelihood: f64,
+    /// Target tokens.
+    pub tokens: usize,
+}
+
+/// Computes gradients with one worker per core.
+///
+/// The engine runs most operations on one thread, so two workers with a micro-batch each are faster
+/// than one worker with two threads. Sums are taken in the order of the micro-batches, so the
+/// number of workers changes nothing but rounding inside the engine.
+#[derive(Debug)]
+pub struct Workers {
+    /// One thread each: products of one worker are not split among the others' threads.
+    pools: Vec<rayon::ThreadPool>,
+}
+
+/// What one update is made with.
+#[derive(Clone, Copy, Debug)]
+pub struct UpdateSettings {
+    /// The share of probability that label smoothing takes from the true class.
+    pub smoothing: f64,
+    /// The dropout rate.
+    pub dropout: f64,
+    /// The seed of the run.
+    pub seed: u64,
+    /// The number of the update, from 1.
+    pub update: u64,
+}
+
+impl Workers {
+    /// As many workers as given, or one per core.
+    pub fn new(count: Option<usize>) -> Result<Self> {
+        let cores = std::thread::available_parallelism().map_or(1, usize::from);
+        let pool = |worker| {
+            rayon::ThreadPoolBuilder::new()
+                .num_threads(1)
+                .thread_name(move |_| format!("worker-{worker}"))
+                .build()
+                .map_err(|error| Error::Workers(error.to_string()))
+        };
+        let pools = (0..count.unwrap_or(cores).max(1)).map(pool).collect::<Result<_>>()?;
+        Ok(Self { pools })
+    }
+
+    /// The number of workers.
+    pub fn count(&self) -> usize {
+        self.pools.len()
+    }
+
+    /// The gradient of the mean loss per token over all micro-batches.
+    pub fn accumulate(
+        &self,
+        model: &Model,
+        batches: &[Batch],
+        settings: UpdateSettings,
+    ) -> Result<Accumulated> {
+        let mut sum: Option<Accumulated> = None;
+        // As many at a time as there are workers, so that no more gradients wait to be added.
+        for (group, chunk) in batches.chunks(self.count()).enumerate() {
+            let first = group * self.count();
+            for part in self.side_by_side(model, chunk, first, settings) {
+                let part = part?;
+                match &mut sum {
+                    None => sum = Some(part),
+                    Some(sum) => sum.add(part),
+                }
+            }
+        }
+        let mut sum = sum.ok_or(Error::EmptyUpdate)?;
+        sum.gradients.scale(1.0 / sum.tokens as f64);
+        Ok(sum)
+    }
+
+    /// One micro-batch per worker; the results are in the order of the micro-batches.
+    fn side_by_side(
+        &self,
+        model: &Model,
+        batches: &[Batch],
+        first: usize,
+        settings: UpdateSettings,
+    ) -> Vec<Result<Accumulated>> {
+        std::thread::scope(|scope| {
+            let work = batches.iter().zip(&self.pools).enumerate();
+            let started: Vec<_> = work
+                .map(|(i, (batch, pool))| {
+                    scope.spawn(move || pool.install(|| one(model, batch, first + i, settings)))
+                })
+                .collect();
+            let finished = started.into_iter().map(|worker| worker.join());
+            finished
+                .map(|result| result.unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
+                .collect()
+        })
+    }
+}
+
+impl Accumulated {
+    fn add(&mut self, other: Self) {
+        self.gradients.add(other.gradients);
+        self.loss += other.loss;
+        self.likelihood += other.likelihood;
+        self.tokens += other.tokens;
+    }
+}
+
+fn one(
+    model: &Model,
+    batch: &Batch,
+    place: usize,
+    settings: UpdateSettings,
+) -> Result<Accumulated> {
+    let key = random::key(&[settings.seed, settings.update, place as u64]);
+    let mut dropout = Dropout::new(settings.dropout, key);
+    let loss = model.loss(batch, settings.smoothing, &mut dropout)?;
+    let gradients = Gradients::of(model, &loss.smoothed.backward());
+    Ok(Accumulated {
+        gradients,
+        loss: f64::from(loss.smoothed.into_scalar::<f32>()),
+        likelihood: f64::from(loss.likelihood.into_scalar::<f32>()),
+        tokens: loss.tokens,
+    })
+}
