@@ -5,6 +5,8 @@
 
 mod document;
 mod error;
+pub mod tokenizer;
 
 pub use document::{Document, Segment};
 pub use error::{Error, Result};
+pub use tokenizer::Tokenizer;
