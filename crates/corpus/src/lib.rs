@@ -5,6 +5,7 @@
 
 mod document;
 mod error;
+pub mod store;
 pub mod tokenizer;
 
 pub use document::{Document, Segment};

@@ -127,8 +127,11 @@ proptest! {
     /// The pieces always spell the normalised text.
     #[test]
     fn pieces_spell_the_text(text in "\\PC{0,40}") {
-        for model in ["unigram.model", "bpe.model"] {
-            let imported = Imported::read(&fixture(model), None).unwrap();
+        thread_local! {
+            static MODELS: [Imported; 2] = ["unigram.model", "bpe.model"]
+                .map(|model| Imported::read(&fixture(model), None).unwrap());
+        }
+        for imported in MODELS.with(Clone::clone) {
             let spelled: String =
                 imported.native(&text).into_iter().map(|piece| piece.text).collect();
             prop_assert_eq!(spelled, imported.model.normalise(&text));
