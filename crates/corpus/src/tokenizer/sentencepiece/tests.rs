@@ -1,6 +1,7 @@
 //! Compares the import with what the real SentencePiece said (`tests/fixtures/sentencepiece`).
 
 use std::path::{Path, PathBuf};
+use std::sync::LazyLock;
 
 use proptest::prelude::*;
 use serde::Deserialize;
@@ -106,6 +107,10 @@ fn a_piece_with_two_ids_is_named() {
     assert!(error.contains("dict.txt") && error.contains("`▁a` has two ids"), "{error}");
 }
 
+static MODELS: LazyLock<[Imported; 2]> = LazyLock::new(|| {
+    ["unigram.model", "bpe.model"].map(|model| Imported::read(&fixture(model), None).unwrap())
+});
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(2000))]
 
@@ -127,11 +132,7 @@ proptest! {
     /// The pieces always spell the normalised text.
     #[test]
     fn pieces_spell_the_text(text in "\\PC{0,40}") {
-        thread_local! {
-            static MODELS: [Imported; 2] = ["unigram.model", "bpe.model"]
-                .map(|model| Imported::read(&fixture(model), None).unwrap());
-        }
-        for imported in MODELS.with(Clone::clone) {
+        for imported in MODELS.iter() {
             let spelled: String =
                 imported.native(&text).into_iter().map(|piece| piece.text).collect();
             prop_assert_eq!(spelled, imported.model.normalise(&text));
