@@ -9,4 +9,5 @@ pub mod formats;
 
 pub use document::{Document, Segment};
 pub use error::{Error, Result};
+pub use formats::contrastive::{ContrastiveInput, ContrastiveItem, ContrastiveSet};
 pub use formats::{Corpus, Format, Input, read};

@@ -94,7 +94,8 @@ pub(super) fn without_compression(name: &str) -> &str {
 }
 
 fn count_newlines(bytes: &[u8]) -> usize {
-    bytes.iter().filter(|byte| **byte == b'\n').count()
+    // A line end starts no other character, so the pieces between them need no decoding.
+    bytes.split(|byte| *byte == b'\n').count() - 1
 }
 
 fn read_bytes(path: &Path) -> Result<Vec<u8>> {
@@ -223,7 +224,8 @@ mod tests {
 
     #[test]
     fn truncated_gzip_is_named_with_its_line() {
-        let text: String = (0..2000).map(|i| format!("sentence {i} of {}\n", i * 7919)).collect();
+        let lines: Vec<_> = (0..2000).map(|i| format!("sentence {i} of {}", i * 7919)).collect();
+        let text = lines.join("\n");
         let whole = gzip(text.as_bytes());
         for kept in [2, 3, 9, 17, whole.len() / 2, whole.len() - 1] {
             let error = decompress(whole[..kept].to_vec(), Path::new("a.en.gz")).unwrap_err();

@@ -267,7 +267,7 @@ mod tests {
             with_ids in any::<bool>(),
         ) {
             let count = file("a.en", &text).lines().len();
-            let ids = (0..count).map(|line| format!("{}\n", line / 3)).collect::<String>();
+            let ids = (0..count).flat_map(|line| [(line / 3).to_string(), "\n".into()]).collect::<String>();
             let corpus = read(&sides(&text, None, with_ids.then_some(ids.as_str()))).unwrap();
             if with_ids {
                 prop_assert_eq!(corpus.segments(), count);

@@ -10,6 +10,7 @@
 //! Every format may be compressed with gzip or Zstandard or lie in a tar archive.
 
 mod archive;
+pub mod contrastive;
 mod corpus;
 mod detect;
 mod file;
