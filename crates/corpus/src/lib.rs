@@ -6,9 +6,12 @@
 pub mod batch;
 mod document;
 mod error;
+pub mod formats;
 pub mod store;
 pub mod tokenizer;
 
 pub use document::{Document, Segment};
 pub use error::{Error, Result};
+pub use formats::contrastive::{ContrastiveInput, ContrastiveItem, ContrastiveSet};
+pub use formats::{Corpus, Format, Input, read};
 pub use tokenizer::Tokenizer;

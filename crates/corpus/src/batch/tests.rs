@@ -93,9 +93,12 @@ fn published_batches_are_multiples_and_never_exceed_the_budget() {
     };
     assert_eq!(set(&plan), set(&other));
     // Context counts against the budget: more context, more batches.
-    let without = BatchSettings { context_size: 0, ..settings };
-    let without = Batcher::new(store, without).unwrap().plan(0);
-    assert!(without.batches.len() * 2 < plan.batches.len());
+    let batches = |context_size| {
+        let order = Order::published();
+        let settings = BatchSettings { context_size, order, ..settings };
+        Batcher::new(Arc::clone(&store), settings).unwrap().plan(0).batches.len()
+    };
+    assert!(batches(0) * 2 < batches(3));
 }
 
 #[test]
