@@ -88,6 +88,14 @@ impl Input {
     pub fn parallel(source: impl Into<PathBuf>, target: impl Into<PathBuf>) -> Self {
         Self { source: source.into(), target: Some(target.into()), ..Self::default() }
     }
+
+    /// Every file that [`read`] would look at, the document ids beside the source included.
+    pub fn files(&self) -> Vec<PathBuf> {
+        let lines = self.format.is_none_or(|format| format == Format::Lines);
+        let beside = || lines.then(|| lines::docids_beside(&self.source)).flatten();
+        let docids = self.docids.clone().or_else(beside);
+        [Some(self.source.clone()), self.target.clone(), docids].into_iter().flatten().collect()
+    }
 }
 
 /// Reads documents, with their translations where a target side is given.
