@@ -3,6 +3,7 @@
 use std::io::Write;
 
 use super::Format;
+use super::jsonl::JsonlLayout;
 use super::slots::SlotLayout;
 use crate::{Document, Error, Result};
 
@@ -19,6 +20,7 @@ pub struct Corpus {
 #[derive(Clone, Debug)]
 pub(super) enum Layout {
     Slots(SlotLayout),
+    Jsonl(JsonlLayout),
 }
 
 impl Corpus {
@@ -33,7 +35,8 @@ impl Corpus {
     }
 
     /// Writes the translations, one list per document with one text per segment, in the format and
-    /// layout of the source file. Nothing else changes: lines out are lines in.
+    /// layout of the source file. Nothing else changes: lines out are lines in. JSON lines have a
+    /// place for translations, so there the source stays and the target is set.
     ///
     /// The counts must be those of the documents as they were read; they are checked before
     /// anything is written.
@@ -47,6 +50,7 @@ impl Corpus {
             Layout::Slots(layout) => {
                 layout.write(translations.iter().flatten().map(String::as_str), &mut out)
             }
+            Layout::Jsonl(layout) => layout.write(translations, &mut out),
         };
         written.and_then(|()| out.flush()).map_err(|error| {
             Error::new(format!("cannot write the translation: {error}")).caused_by(error)
