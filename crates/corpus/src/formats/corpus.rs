@@ -5,6 +5,7 @@ use std::io::Write;
 use super::Format;
 use super::jsonl::JsonlLayout;
 use super::slots::SlotLayout;
+use super::subtitles::SubtitleLayout;
 use crate::{Document, Error, Result};
 
 /// Documents, and everything that is needed to write their translation in the same format.
@@ -21,6 +22,7 @@ pub struct Corpus {
 pub(super) enum Layout {
     Slots(SlotLayout),
     Jsonl(JsonlLayout),
+    Subtitles(SubtitleLayout),
 }
 
 impl Corpus {
@@ -51,6 +53,9 @@ impl Corpus {
                 layout.write(translations.iter().flatten().map(String::as_str), &mut out)
             }
             Layout::Jsonl(layout) => layout.write(translations, &mut out),
+            Layout::Subtitles(layout) => {
+                layout.write(translations.iter().flatten().map(String::as_str), &mut out)
+            }
         };
         written.and_then(|()| out.flush()).map_err(|error| {
             Error::new(format!("cannot write the translation: {error}")).caused_by(error)

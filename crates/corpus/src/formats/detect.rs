@@ -1,11 +1,13 @@
 //! Finds the format of a file from its name and its first lines.
 
 use super::file::TextFile;
-use super::{Format, iwslt, jsonl};
+use super::{Format, iwslt, jsonl, subtitles};
 use crate::Result;
 
 /// Endings that name a format.
 const ENDINGS: &[(&str, Format)] = &[
+    ("srt", Format::Srt),
+    ("vtt", Format::Vtt),
     ("jsonl", Format::Jsonl),
     ("ndjson", Format::Jsonl),
     ("xml", Format::Iwslt),
@@ -32,7 +34,11 @@ pub(super) fn format(file: &TextFile) -> Result<Format> {
 
 fn from_content(text: &str) -> Format {
     let first = text.trim_start().lines().next().unwrap_or_default();
-    if jsonl::is_document(first) {
+    if subtitles::is_vtt(text) {
+        Format::Vtt
+    } else if subtitles::is_srt(text) {
+        Format::Srt
+    } else if jsonl::is_document(first) {
         Format::Jsonl
     } else if iwslt::is_iwslt(text.trim_start()) {
         Format::Iwslt
@@ -56,6 +62,8 @@ mod tests {
         assert_eq!(found("a/set.en.XML", ""), Format::Iwslt);
         assert_eq!(found("train.tags.en-de.en.gz", "A cat."), Format::Iwslt);
         assert_eq!(found("a.jsonl.zst", "A cat."), Format::Jsonl);
+        assert_eq!(found("film.en.srt", ""), Format::Srt);
+        assert_eq!(found("film.VTT", ""), Format::Vtt);
         assert_eq!(found("a.en", "A cat."), Format::Lines);
     }
 
@@ -64,6 +72,10 @@ mod tests {
         assert_eq!(found("a.txt", "\u{feff}<?xml version=\"1.0\"?>"), Format::Iwslt);
         assert_eq!(found("a", "\n<doc docid=\"1\">\n"), Format::Iwslt);
         assert_eq!(found("a", "<url>x</url>\n"), Format::Iwslt);
+        assert_eq!(found("a", "\u{feff}WEBVTT - a film\n"), Format::Vtt);
+        assert_eq!(found("a", "WEBVTTX\n"), Format::Lines);
+        assert_eq!(found("a", "\r\n1\r\n00:00:01,000 --> 00:00:02,000\r\n"), Format::Srt);
+        assert_eq!(found("a", "1984\nwas a year\n"), Format::Lines);
         assert_eq!(found("a", "{\"source\": [\"a\"]}\n"), Format::Jsonl);
         assert_eq!(found("a", "{brackets} in a sentence\n"), Format::Lines);
         assert_eq!(found("a", "<i>Tags</i> in a sentence\n"), Format::Lines);

@@ -8,6 +8,7 @@
 //! | [`Format::Lines`] | from a `.docids` file, or between blank lines | lines |
 //! | [`Format::Iwslt`] | `doc` elements, or talks between tags | `seg` elements, or lines |
 //! | [`Format::Jsonl`] | lines | texts in a list |
+//! | [`Format::Srt`], [`Format::Vtt`] | the file | sentences, over as many cues as they take |
 //!
 //! Every format may be compressed with gzip or Zstandard or lie in a tar archive.
 
@@ -22,6 +23,7 @@ mod iwslt;
 mod jsonl;
 mod lines;
 mod slots;
+mod subtitles;
 
 use std::fmt;
 use std::path::PathBuf;
@@ -41,11 +43,15 @@ pub enum Format {
     Iwslt,
     /// One document per line: `{"id": …, "source": […], "target": […]}`.
     Jsonl,
+    /// SRT subtitles.
+    Srt,
+    /// WebVTT subtitles.
+    Vtt,
 }
 
 impl Format {
     /// Every format, in the order of the documentation.
-    pub const ALL: &[Self] = &[Self::Lines, Self::Iwslt, Self::Jsonl];
+    pub const ALL: &[Self] = &[Self::Lines, Self::Iwslt, Self::Jsonl, Self::Srt, Self::Vtt];
 
     /// The name on the command line and in configuration.
     pub fn name(self) -> &'static str {
@@ -53,6 +59,8 @@ impl Format {
             Self::Lines => "lines",
             Self::Iwslt => "iwslt",
             Self::Jsonl => "jsonl",
+            Self::Srt => "srt",
+            Self::Vtt => "vtt",
         }
     }
 }
@@ -123,6 +131,7 @@ pub fn read(input: &Input) -> Result<Corpus> {
         }
         Format::Iwslt => iwslt::read(&source, target.as_ref()),
         Format::Jsonl => jsonl::read(&source, target.as_ref()),
+        Format::Srt | Format::Vtt => subtitles::read(&source, target.as_ref(), format),
     }
 }
 
