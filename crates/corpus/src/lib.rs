@@ -6,6 +6,7 @@
 mod document;
 mod error;
 pub mod formats;
+pub mod practice;
 
 pub use document::{Document, Segment};
 pub use error::{Error, Result};

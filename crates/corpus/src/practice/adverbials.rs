@@ -20,11 +20,7 @@ pub(super) enum Governs {
     Dative,
 }
 
-const fn dative(
-    english: &'static str,
-    german: &'static str,
-    french: &'static str,
-) -> Preposition {
+const fn dative(english: &'static str, german: &'static str, french: &'static str) -> Preposition {
     Preposition { english, german, governs: Governs::Dative, german_after: "", french }
 }
 
@@ -64,12 +60,26 @@ static WITH: [Preposition; 2] = [
 static WHEN: [Preposition; 2] =
     [dative("after", "nach", "après"), dative("before", "vor", "avant")];
 
+static AFTER: [Preposition; 1] = [dative("after", "nach", "après")];
+
 /// A slot of a template that takes a noun which is not the topic.
 #[derive(Debug)]
 pub(super) struct AsideSlot {
     pub name: &'static str,
-    pub role: Aside,
-    pub prepositions: &'static [Preposition],
+    role: Aside,
+    prepositions: &'static [Preposition],
+}
+
+impl AsideSlot {
+    /// Whether the noun may stand in the slot.
+    pub fn takes(&self, noun: &Noun) -> bool {
+        noun.aside == self.role || (noun.aside == Aside::Incident && self.role == Aside::Occasion)
+    }
+
+    /// The prepositions that go with the noun.
+    pub fn prepositions(&self, noun: &Noun) -> &'static [Preposition] {
+        if noun.aside == Aside::Incident { &AFTER } else { self.prepositions }
+    }
 }
 
 /// All such slots.

@@ -140,9 +140,8 @@ pub(super) fn elide(text: &str) -> String {
     let mut words = text.split(' ').peekable();
     while let Some(word) = words.next() {
         let plain = bare(word);
-        let followed_by_vowel = words.peek().is_some_and(|next| {
-            elides(bare(next).trim_end_matches(['.', ',']))
-        });
+        let followed_by_vowel =
+            words.peek().is_some_and(|next| elides(bare(next).trim_end_matches(['.', ','])));
         if followed_by_vowel && ELIDING.contains(&plain.as_str()) {
             elided.extend(word.chars().map(|c| if matches!(c, 'e' | 'a') { '\'' } else { c }));
         } else {

@@ -36,10 +36,6 @@ pub(super) enum Mention {
 }
 
 impl Mention {
-    pub fn has_noun(self) -> bool {
-        matches!(self, Self::Noun | Self::Both(_))
-    }
-
     /// The case of the pronoun, if there is one.
     pub fn pronoun(self) -> Option<Case> {
         match self {

@@ -159,9 +159,12 @@ impl Story {
         } else {
             None
         };
-        let country = if mentions_country(template) { self.random.choose(&COUNTRIES) } else { None };
-        let time = if template.event { self.time() } else { None };
-        let by_pronoun = self.random.percent(40);
+        let country =
+            if mentions_country(template) { self.random.choose(&COUNTRIES) } else { None };
+        // A second time in the same sentence would clash with the first.
+        let timeless = template.english.contains("{when}") && !self.sentences.is_empty();
+        let time = if template.event && !timeless { self.time() } else { None };
+        let by_pronoun = self.random.percent(60);
         let protagonist_as_pronoun = by_pronoun && self.protagonist_named;
         self.protagonist_named |=
             template.english.contains("{p}") || template.english.contains("{P}");
@@ -193,13 +196,13 @@ impl Story {
         let nouns: Vec<&'static Noun> = Class::ALL
             .into_iter()
             .flat_map(Class::nouns)
-            .filter(|noun| noun.aside == slot.role && noun.gender(self.language) == gender)
+            .filter(|noun| slot.takes(noun) && noun.gender(self.language) == gender)
             .filter(|noun| !self.nouns.contains(noun))
             .collect();
         let noun = *self.random.choose(&nouns)?;
         self.nouns.push(noun);
         self.last_aside = Some(gender);
-        Some(Adverbial { preposition: self.random.choose(slot.prepositions)?, noun })
+        Some(Adverbial { preposition: self.random.choose(slot.prepositions(noun))?, noun })
     }
 
     /// An adjective that has not been said of the topic.

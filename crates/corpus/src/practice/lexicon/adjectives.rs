@@ -66,70 +66,67 @@ const fn adjective(
     Adjective { english, german, german_stem: german, french }
 }
 
-static OLD: Adjective =
-    adjective("old", "alt", before(["vieux", "vieille", "vieux", "vieil"]));
-static NEW: Adjective =
+const OLD: Adjective = adjective("old", "alt", before(["vieux", "vieille", "vieux", "vieil"]));
+const NEW: Adjective =
     adjective("new", "neu", before(["nouveau", "nouvelle", "nouveaux", "nouvel"]));
-static SMALL: Adjective =
+const SMALL: Adjective =
     adjective("small", "klein", before(["petit", "petite", "petits", "petit"]));
-static BIG: Adjective = adjective("big", "groß", before(["grand", "grande", "grands", "grand"]));
-static YOUNG: Adjective =
-    adjective("young", "jung", before(["jeune", "jeune", "jeunes", "jeune"]));
-static LONG: Adjective = adjective("long", "lang", before(["long", "longue", "longs", "long"]));
-static SHORT: Adjective = adjective("short", "kurz", after(["court", "courte", "courts"]));
-static RED: Adjective = adjective("red", "rot", after(["rouge", "rouge", "rouges"]));
-static BLUE: Adjective = adjective("blue", "blau", after(["bleu", "bleue", "bleus"]));
-static GREEN: Adjective = adjective("green", "grün", after(["vert", "verte", "verts"]));
-static BLACK: Adjective = adjective("black", "schwarz", after(["noir", "noire", "noirs"]));
-static WHITE: Adjective = adjective("white", "weiß", after(["blanc", "blanche", "blancs"]));
-static GREY: Adjective = adjective("grey", "grau", after(["gris", "grise", "gris"]));
-static FAMOUS: Adjective =
-    adjective("famous", "berühmt", after(["célèbre", "célèbre", "célèbres"]));
-static MODERN: Adjective = adjective("modern", "modern", after(["moderne", "moderne", "modernes"]));
-static STRANGE: Adjective =
+const BIG: Adjective = adjective("big", "groß", before(["grand", "grande", "grands", "grand"]));
+const YOUNG: Adjective = adjective("young", "jung", before(["jeune", "jeune", "jeunes", "jeune"]));
+const UNKNOWN: Adjective =
+    adjective("unknown", "unbekannt", after(["inconnu", "inconnue", "inconnus"]));
+const RED: Adjective = adjective("red", "rot", after(["rouge", "rouge", "rouges"]));
+const BLUE: Adjective = adjective("blue", "blau", after(["bleu", "bleue", "bleus"]));
+const GREEN: Adjective = adjective("green", "grün", after(["vert", "verte", "verts"]));
+const BLACK: Adjective = adjective("black", "schwarz", after(["noir", "noire", "noirs"]));
+const WHITE: Adjective = adjective("white", "weiß", after(["blanc", "blanche", "blancs"]));
+const GREY: Adjective = adjective("grey", "grau", after(["gris", "grise", "gris"]));
+const FAMOUS: Adjective = adjective("famous", "berühmt", after(["célèbre", "célèbre", "célèbres"]));
+const MODERN: Adjective = adjective("modern", "modern", after(["moderne", "moderne", "modernes"]));
+const STRANGE: Adjective =
     adjective("strange", "seltsam", after(["étrange", "étrange", "étranges"]));
-static IMPORTANT: Adjective =
+const IMPORTANT: Adjective =
     adjective("important", "wichtig", after(["important", "importante", "importants"]));
-static UNUSUAL: Adjective =
+const UNUSUAL: Adjective =
     adjective("unusual", "ungewöhnlich", after(["inhabituel", "inhabituelle", "inhabituels"]));
-static SURPRISING: Adjective =
+const SURPRISING: Adjective =
     adjective("surprising", "überraschend", after(["surprenant", "surprenante", "surprenants"]));
-static BEAUTIFUL: Adjective =
+const BEAUTIFUL: Adjective =
     adjective("beautiful", "schön", before(["beau", "belle", "beaux", "bel"]));
-static EXPENSIVE: Adjective = Adjective {
+const EXPENSIVE: Adjective = Adjective {
     english: "expensive",
     german: "teuer",
     german_stem: "teur",
     french: after(["cher", "chère", "chers"]),
 };
-static DIRTY: Adjective = adjective("dirty", "schmutzig", after(["sale", "sale", "sales"]));
-static VALUABLE: Adjective =
+const DIRTY: Adjective = adjective("dirty", "schmutzig", after(["sale", "sale", "sales"]));
+const VALUABLE: Adjective =
     adjective("valuable", "wertvoll", after(["précieux", "précieuse", "précieux"]));
-static ELEGANT: Adjective =
+const ELEGANT: Adjective =
     adjective("elegant", "elegant", after(["élégant", "élégante", "élégants"]));
-static HUNGRY: Adjective = adjective("hungry", "hungrig", after(["affamé", "affamée", "affamés"]));
-static SHY: Adjective = adjective("shy", "scheu", after(["craintif", "craintive", "craintifs"]));
-static TIRED: Adjective = adjective("tired", "müde", after(["fatigué", "fatiguée", "fatigués"]));
-static CURIOUS: Adjective =
+const HUNGRY: Adjective = adjective("hungry", "hungrig", after(["affamé", "affamée", "affamés"]));
+const SHY: Adjective = adjective("shy", "scheu", after(["craintif", "craintive", "craintifs"]));
+const TIRED: Adjective = adjective("tired", "müde", after(["fatigué", "fatiguée", "fatigués"]));
+const CURIOUS: Adjective =
     adjective("curious", "neugierig", after(["curieux", "curieuse", "curieux"]));
-static QUIET: Adjective = adjective("quiet", "ruhig", after(["calme", "calme", "calmes"]));
-static NERVOUS: Adjective =
+const QUIET: Adjective = adjective("quiet", "ruhig", after(["calme", "calme", "calmes"]));
+const NERVOUS: Adjective =
     adjective("nervous", "nervös", after(["nerveux", "nerveuse", "nerveux"]));
-static IMPRESSIVE: Adjective = adjective(
+const IMPRESSIVE: Adjective = adjective(
     "impressive",
     "beeindruckend",
     after(["impressionnant", "impressionnante", "impressionnants"]),
 );
-static INTERESTING: Adjective =
+const INTERESTING: Adjective =
     adjective("interesting", "interessant", after(["intéressant", "intéressante", "intéressants"]));
-static SAD: Adjective = adjective("sad", "traurig", after(["triste", "triste", "tristes"]));
-static EXCITING: Adjective =
+const SAD: Adjective = adjective("sad", "traurig", after(["triste", "triste", "tristes"]));
+const EXCITING: Adjective =
     adjective("exciting", "spannend", after(["passionnant", "passionnante", "passionnants"]));
-static COMPLICATED: Adjective =
+const COMPLICATED: Adjective =
     adjective("complicated", "kompliziert", after(["compliqué", "compliquée", "compliqués"]));
-static REMARKABLE: Adjective =
+const REMARKABLE: Adjective =
     adjective("remarkable", "bemerkenswert", after(["remarquable", "remarquable", "remarquables"]));
-static UNEXPECTED: Adjective =
+const UNEXPECTED: Adjective =
     adjective("unexpected", "unerwartet", after(["inattendu", "inattendue", "inattendus"]));
 
 /// What a noun of the class may be called when it is introduced.
@@ -138,7 +135,7 @@ pub(in crate::practice) fn attributive(class: Class) -> &'static [&'static Adjec
         Class::Thing => &[&OLD, &NEW, &SMALL, &BIG, &RED, &BLUE, &GREEN, &BLACK, &WHITE],
         Class::Animal => &[&OLD, &YOUNG, &SMALL, &BIG, &BLACK, &WHITE, &GREY],
         Class::Place => &[&OLD, &NEW, &SMALL, &BIG, &FAMOUS, &MODERN],
-        Class::Work => &[&OLD, &NEW, &LONG, &SHORT, &FAMOUS, &STRANGE],
+        Class::Work => &[&OLD, &NEW, &MODERN, &UNKNOWN, &FAMOUS, &STRANGE],
         Class::Matter => &[&NEW, &STRANGE, &IMPORTANT, &UNUSUAL, &SURPRISING],
     }
 }

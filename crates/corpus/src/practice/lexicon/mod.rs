@@ -11,7 +11,7 @@ mod places;
 mod things;
 mod works;
 
-pub(super) use adjectives::{Adjective, FrenchAdjective, attributive, predicative};
+pub(super) use adjectives::{Adjective, attributive, predicative};
 pub(super) use people::{Person, people};
 
 /// The grammatical gender of a noun in the target language.
@@ -41,8 +41,7 @@ pub(super) enum Class {
 
 impl Class {
     /// All classes, in the order of the lexicon.
-    pub const ALL: [Self; 5] =
-        [Self::Thing, Self::Animal, Self::Place, Self::Work, Self::Matter];
+    pub const ALL: [Self; 5] = [Self::Thing, Self::Animal, Self::Place, Self::Work, Self::Matter];
 
     /// The nouns of the class.
     pub fn nouns(self) -> &'static [Noun] {
@@ -70,8 +69,10 @@ pub(super) enum Aside {
     Landmark,
     /// What somebody has along: `without the umbrella`.
     Companion,
-    /// When something happens: `after the concert`.
+    /// When something happens: `before the concert`.
     Occasion,
+    /// The same for what nobody knows beforehand: `after the accident`, never `before`.
+    Incident,
 }
 
 /// A noun in three languages.
@@ -125,6 +126,10 @@ impl Noun {
 
     const fn companion(self) -> Self {
         self.aside(Aside::Companion)
+    }
+
+    const fn incident(self) -> Self {
+        self.aside(Aside::Incident)
     }
 
     const fn occasion(self) -> Self {

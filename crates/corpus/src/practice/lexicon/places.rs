@@ -1,4 +1,5 @@
-//! Buildings and spots outdoors. All of them also serve as landmarks.
+//! Buildings and spots outdoors. Nearly all of them also serve as landmarks:
+//! *à la maison* would mean at home.
 
 use super::{Noun, das, der, die, noun, un, une};
 
@@ -42,12 +43,17 @@ pub(super) static NOUNS: &[Noun] = &[
         .landmark(),
     noun("hut", "huts", die("Hütte", "Hütten"), une("cabane", "cabanes")).landmark(),
     noun("castle", "castles", das("Schloss", "Schlösser"), un("château", "châteaux")).landmark(),
-    noun("house", "houses", das("Haus", "Häuser"), une("maison", "maisons")).landmark(),
+    noun("house", "houses", das("Haus", "Häuser"), une("maison", "maisons")),
     noun("hotel", "hotels", das("Hotel", "Hotels"), un("hôtel", "hôtels")).landmark(),
     noun("museum", "museums", das("Museum", "Museen"), un("musée", "musées")).landmark(),
     noun("theatre", "theatres", das("Theater", "Theater"), un("théâtre", "théâtres")).landmark(),
-    noun("restaurant", "restaurants", das("Restaurant", "Restaurants"), un("restaurant", "restaurants"))
-        .landmark(),
+    noun(
+        "restaurant",
+        "restaurants",
+        das("Restaurant", "Restaurants"),
+        un("restaurant", "restaurants"),
+    )
+    .landmark(),
     noun("café", "cafés", das("Café", "Cafés"), un("café", "cafés")).landmark(),
     noun("village", "villages", das("Dorf", "Dörfer"), un("village", "villages")).landmark(),
     noun("monastery", "monasteries", das("Kloster", "Klöster"), un("monastère", "monastères"))

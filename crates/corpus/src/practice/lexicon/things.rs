@@ -6,8 +6,13 @@ pub(super) static NOUNS: &[Noun] = &[
     noun("key", "keys", der("Schlüssel", "Schlüssel"), une("clé", "clés")).companion(),
     noun("table", "tables", der("Tisch", "Tische"), une("table", "tables")),
     noun("chair", "chairs", der("Stuhl", "Stühle"), une("chaise", "chaises")),
-    noun("umbrella", "umbrellas", der("Regenschirm", "Regenschirme"), un("parapluie", "parapluies"))
-        .companion(),
+    noun(
+        "umbrella",
+        "umbrellas",
+        der("Regenschirm", "Regenschirme"),
+        un("parapluie", "parapluies"),
+    )
+    .companion(),
     noun("ring", "rings", der("Ring", "Ringe"), une("bague", "bagues")),
     noun("coat", "coats", der("Mantel", "Mäntel"), un("manteau", "manteaux")).companion(),
     noun("hat", "hats", der("Hut", "Hüte"), un("chapeau", "chapeaux")).companion(),

@@ -23,11 +23,21 @@ pub(super) static NOUNS: &[Noun] = &[
     noun("drawing", "drawings", die("Zeichnung", "Zeichnungen"), un("dessin", "dessins")),
     noun("speech", "speeches", die("Rede", "Reden"), un("discours", "discours")).occasion(),
     noun("comedy", "comedies", die("Komödie", "Komödien"), une("comédie", "comédies")).occasion(),
-    noun("biography", "biographies", die("Biografie", "Biografien"), une("biographie", "biographies")),
+    noun(
+        "biography",
+        "biographies",
+        die("Biografie", "Biografien"),
+        une("biographie", "biographies"),
+    ),
     noun("magazine", "magazines", die("Zeitschrift", "Zeitschriften"), un("magazine", "magazines")),
     noun("newspaper", "newspapers", die("Zeitung", "Zeitungen"), un("journal", "journaux")),
-    noun("exhibition", "exhibitions", die("Ausstellung", "Ausstellungen"), une("exposition", "expositions"))
-        .occasion(),
+    noun(
+        "exhibition",
+        "exhibitions",
+        die("Ausstellung", "Ausstellungen"),
+        une("exposition", "expositions"),
+    )
+    .occasion(),
     noun("book", "books", das("Buch", "Bücher"), un("livre", "livres")),
     noun("poem", "poems", das("Gedicht", "Gedichte"), un("poème", "poèmes")),
     noun("song", "songs", das("Lied", "Lieder"), une("chanson", "chansons")).occasion(),
@@ -38,5 +48,10 @@ pub(super) static NOUNS: &[Noun] = &[
     noun("concert", "concerts", das("Konzert", "Konzerte"), un("concert", "concerts")).occasion(),
     noun("ballet", "ballets", das("Ballett", "Ballette"), un("ballet", "ballets")).occasion(),
     noun("poster", "posters", das("Plakat", "Plakate"), une("affiche", "affiches")),
-    noun("manuscript", "manuscripts", das("Manuskript", "Manuskripte"), un("manuscrit", "manuscrits")),
+    noun(
+        "manuscript",
+        "manuscripts",
+        das("Manuskript", "Manuskripte"),
+        un("manuscrit", "manuscrits"),
+    ),
 ];

@@ -6,26 +6,15 @@ use Class::{Animal, Matter, Place, Thing, Work};
 
 /// The topic enters with an indefinite article.
 pub(in crate::practice) static INTRODUCTIONS: &[Template] = &[
-    event(
-        ["{P} bought {T} {at}.", "{P}|kaufte|{at} {T.acc}.", "{P} a acheté {T} {at}."],
-        &[Thing],
-    ),
+    event(["{P} bought {T} {at}.", "{P}|kaufte|{at} {T.acc}.", "{P} a acheté {T} {at}."], &[Thing]),
     event(["{P} found {T} {at}.", "{P}|fand|{at} {T.acc}.", "{P} a trouvé {T} {at}."], &[Thing]),
     event(["{P} saw {T} {at}.", "{P}|sah|{at} {T.acc}.", "{P} a vu {T} {at}."], &[Thing, Animal]),
     event(
-        [
-            "{q} gave {p} {T} {when}.",
-            "{q}|schenkte|{p} {when} {T.acc}.",
-            "{q} a offert {T} à {p} {when}.",
-        ],
-        &[Thing],
+        ["{P} noticed {T} {at}.", "{P}|bemerkte|{at} {T.acc}.", "{P} a remarqué {T} {at}."],
+        &[Thing, Animal],
     ),
     event(
-        [
-            "{P} discovered {T} {at}.",
-            "{P}|entdeckte|{at} {T.acc}.",
-            "{P} a découvert {T} {at}.",
-        ],
+        ["{P} discovered {T} {at}.", "{P}|entdeckte|{at} {T.acc}.", "{P} a découvert {T} {at}."],
         &[Animal, Place],
     ),
     state(
@@ -44,10 +33,7 @@ pub(in crate::practice) static INTRODUCTIONS: &[Template] = &[
         ],
         &[Animal, Place],
     ),
-    state(
-        ["there was {T} {at}.", "{at}|gab es|{T.acc}.", "il y avait {T} {at}."],
-        &[Place],
-    ),
+    state(["there was {T} {at}.", "{at}|gab es|{T.acc}.", "il y avait {T} {at}."], &[Place]),
     event(
         [
             "{P} showed {q} {T} {at}.",
@@ -74,21 +60,25 @@ pub(in crate::practice) static INTRODUCTIONS: &[Template] = &[
     ),
     event(
         [
-            "{q} described {T} to {p} {at}.",
-            "{q}|beschrieb|{p} {at} {T.acc}.",
-            "{q} a décrit {T} à {p} {at}.",
+            "{P} described {T} to {q} {near}.",
+            "{P}|beschrieb|{q} {near} {T.acc}.",
+            "{P} a décrit {T} à {q} {near}.",
         ],
         &[Place, Work, Matter],
     ),
     event(
-        ["{P} mentioned {T} {when}.", "{P}|erwähnte|{when} {T.acc}.", "{P} a mentionné {T} {when}."],
+        [
+            "{P} mentioned {T} {when}.",
+            "{P}|erwähnte|{when} {T.acc}.",
+            "{P} a mentionné {T} {when}.",
+        ],
         &[Work, Matter],
     ),
     event(
         [
-            "{P} talked to {q} about {T} {at}.",
-            "{P}|sprach|{at} mit {q} über {T.acc}.",
-            "{P} a parlé de {T} à {q} {at}.",
+            "{P} talked to {q} about {T} {near}.",
+            "{P}|sprach|{near} mit {q} über {T.acc}.",
+            "{P} a parlé de {T} à {q} {near}.",
         ],
         &[Work, Matter],
     ),
@@ -122,9 +112,9 @@ pub(in crate::practice) static SAME_SENTENCE: &[Template] = &[
     ),
     state(
         [
-            "{P} recommended {T} to {q} {when} because {it} {was/were} so {adj}.",
-            "{P}|empfahl|{q} {when} {T.acc}, weil {it} so {adj} {war/waren}.",
-            "{P} a conseillé {T} à {q} {when} parce que {it} {était/étaient} si {adj}.",
+            "{P} presented {T} {when} because {it} {was/were} so {adj}.",
+            "{P}|stellte|{when} {T.acc} vor, weil {it} so {adj} {war/waren}.",
+            "{P} a présenté {T} {when} parce que {it} {était/étaient} si {adj}.",
         ],
         &[Work],
     ),
@@ -162,9 +152,9 @@ pub(in crate::practice) static SAME_SENTENCE: &[Template] = &[
     ),
     state(
         [
-            "{P} discovered {T} {near} and wanted to show {it.acc} to {q}.",
-            "{P}|entdeckte|{near} {T.acc} und wollte {it.acc} {q} zeigen.",
-            "{P} a découvert {T} {near} et voulait {it.acc} montrer à {q}.",
+            "{P} discovered {T} {near} and wanted to draw {it.acc}.",
+            "{P}|entdeckte|{near} {T.acc} und wollte {it.acc} zeichnen.",
+            "{P} a découvert {T} {near} et voulait {it.acc} dessiner.",
         ],
         &[Thing, Animal, Place],
     ),

@@ -9,20 +9,12 @@ const ANY: &[Class] = &[Thing, Animal, Place, Work, Matter];
 /// The first sentence of a document, before there is a topic.
 pub(in crate::practice) static OPENINGS: &[Template] = &[
     event(
-        [
-            "{p} went {to} with {q}.",
-            "{p}|ging|mit {q} {to}.",
-            "{p} est {p:allé} {to} avec {q}.",
-        ],
+        ["{p} went {to} with {q}.", "{p}|ging|mit {q} {to}.", "{p} est {p:allé} {to} avec {q}."],
         ANY,
     ),
     event(["{p} met {q} {at}.", "{p}|traf|{q} {at}.", "{p} a retrouvé {q} {at}."], ANY),
     event(
-        [
-            "{p} was waiting for {q} {at}.",
-            "{p}|wartete|{at} auf {q}.",
-            "{p} attendait {q} {at}.",
-        ],
+        ["{p} was waiting for {q} {at}.", "{p}|wartete|{at} auf {q}.", "{p} attendait {q} {at}."],
         ANY,
     ),
     event(
@@ -42,11 +34,7 @@ pub(in crate::practice) static OPENINGS: &[Template] = &[
         ANY,
     ),
     event(
-        [
-            "{p} visited {q} {when}.",
-            "{p}|besuchte|{q} {when}.",
-            "{p} a rendu visite à {q} {when}.",
-        ],
+        ["{p} visited {q} {when}.", "{p}|besuchte|{q} {when}.", "{p} a rendu visite à {q} {when}."],
         ANY,
     ),
 ];
@@ -82,14 +70,8 @@ pub(in crate::practice) static FILLERS: &[Template] = &[
         ],
         ANY,
     ),
-    state(
-        ["{q} had to leave {when}.", "{q}|musste|{when} gehen.", "{q} a dû partir {when}."],
-        ANY,
-    ),
-    state(
-        ["{P} called {q} {when}.", "{P}|rief|{q} {when} an.", "{P} a appelé {q} {when}."],
-        ANY,
-    ),
+    state(["{q} had to leave {when}.", "{q}|musste|{when} gehen.", "{q} a dû partir {when}."], ANY),
+    state(["{P} called {q} {when}.", "{P}|rief|{q} {when} an.", "{P} a appelé {q} {when}."], ANY),
     event(["{P} walked {past}.", "{P}|ging|{past}.", "{P} est {p:passé} {past}."], ANY),
     event(
         [
@@ -100,17 +82,10 @@ pub(in crate::practice) static FILLERS: &[Template] = &[
         ANY,
     ),
     event(
-        [
-            "{q} was waiting {at} {with}.",
-            "{q}|wartete|{with} {at}.",
-            "{q} attendait {at} {with}.",
-        ],
+        ["{q} was waiting {at} {with}.", "{q}|wartete|{with} {at}.", "{q} attendait {at} {with}."],
         ANY,
     ),
-    event(
-        ["{P} went {to} {with}.", "{P}|ging|{with} {to}.", "{P} est {p:allé} {to} {with}."],
-        ANY,
-    ),
+    event(["{P} went {to} {with}.", "{P}|ging|{with} {to}.", "{P} est {p:allé} {to} {with}."], ANY),
     state(
         [
             "{q} was in good spirits {when}.",
@@ -161,6 +136,22 @@ pub(in crate::practice) static REMINDERS: &[Template] = &[
             "{p} talked about {this} {at}.",
             "{p}|sprach|{at} über {this.acc}.",
             "{p} a parlé de {this} {at}.",
+        ],
+        ANY,
+    ),
+    state(
+        [
+            "{q} wanted to see {this} right away.",
+            "{q}|wollte|{this.acc} sofort sehen.",
+            "{q} voulait tout de suite voir {this}.",
+        ],
+        &[Thing, Animal, Place],
+    ),
+    state(
+        [
+            "{p} often thought of {this}.",
+            "{p}|dachte|oft an {this.acc}.",
+            "{p} pensait souvent à {this}.",
         ],
         ANY,
     ),

@@ -33,7 +33,7 @@ pub(in crate::practice) static SUBJECTS: &[Template] = &[
             "{it}|{hatte/hatten}|früher {q} gehört.",
             "{it} {avait/avaient} autrefois appartenu à {q}.",
         ],
-        &[Thing, Animal],
+        &[Thing],
     ),
     state(
         [
@@ -41,7 +41,7 @@ pub(in crate::practice) static SUBJECTS: &[Template] = &[
             "{it}|{stammte/stammten}|aus {country}.",
             "{it} {venait/venaient} {country}.",
         ],
-        &[Thing, Animal, Work],
+        &[Thing, Animal],
     ),
     state(
         [
@@ -59,7 +59,7 @@ pub(in crate::practice) static SUBJECTS: &[Template] = &[
         ],
         &[Place, Work, Matter],
     ),
-    event(
+    state(
         [
             "{it} {was/were} still {at}.",
             "{it}|{war/waren}|noch immer {at}.",
@@ -89,7 +89,7 @@ pub(in crate::practice) static SUBJECTS: &[Template] = &[
             "{it}|{wurde/wurden}|sehr beliebt.",
             "{it} {est/sont} {agr:devenu} très {populaire/populaires}.",
         ],
-        &[Place, Work],
+        &[Work],
     ),
     event(
         [
@@ -189,7 +189,7 @@ pub(in crate::practice) static OBJECTS: &[Template] = &[
             "{p}|suchte|{it.acc} schon seit Jahren.",
             "{p} {it.acc} cherchait depuis des années.",
         ],
-        &[Thing, Work],
+        &[Thing],
     ),
     state(
         [
@@ -285,6 +285,6 @@ pub(in crate::practice) static OBJECTS: &[Template] = &[
             "{p}|wollte|{it.acc} {q} empfehlen.",
             "{p} voulait {it.acc} recommander à {q}.",
         ],
-        &[Place, Work],
+        &[Work],
     ),
 ];
