@@ -36,6 +36,8 @@ static AT: [Preposition; 4] = [
 
 static TO: [Preposition; 1] = [dative("to", "zu", "à")];
 
+static UP_TO: [Preposition; 1] = [dative("to", "bis zu", "jusque à")];
+
 static FROM: [Preposition; 1] = [dative("from", "von", "de")];
 
 static PAST: [Preposition; 1] = [Preposition {
@@ -66,14 +68,14 @@ static AFTER: [Preposition; 1] = [dative("after", "nach", "après")];
 #[derive(Debug)]
 pub(super) struct AsideSlot {
     pub name: &'static str,
-    role: Aside,
+    roles: &'static [Aside],
     prepositions: &'static [Preposition],
 }
 
 impl AsideSlot {
     /// Whether the noun may stand in the slot.
     pub fn takes(&self, noun: &Noun) -> bool {
-        noun.aside == self.role || (noun.aside == Aside::Incident && self.role == Aside::Occasion)
+        self.roles.contains(&noun.aside)
     }
 
     /// The prepositions that go with the noun.
@@ -82,15 +84,24 @@ impl AsideSlot {
     }
 }
 
+const fn slot(
+    name: &'static str,
+    roles: &'static [Aside],
+    prepositions: &'static [Preposition],
+) -> AsideSlot {
+    AsideSlot { name, roles, prepositions }
+}
+
 /// All such slots.
-pub(super) static ASIDE_SLOTS: [AsideSlot; 7] = [
-    AsideSlot { name: "at", role: Aside::Landmark, prepositions: &AT },
-    AsideSlot { name: "near", role: Aside::Landmark, prepositions: &NEAR },
-    AsideSlot { name: "to", role: Aside::Landmark, prepositions: &TO },
-    AsideSlot { name: "from", role: Aside::Landmark, prepositions: &FROM },
-    AsideSlot { name: "past", role: Aside::Landmark, prepositions: &PAST },
-    AsideSlot { name: "with", role: Aside::Companion, prepositions: &WITH },
-    AsideSlot { name: "when", role: Aside::Occasion, prepositions: &WHEN },
+pub(super) static ASIDE_SLOTS: [AsideSlot; 8] = [
+    slot("at", &[Aside::Landmark, Aside::Sight], &AT),
+    slot("near", &[Aside::Landmark, Aside::Sight], &NEAR),
+    slot("to", &[Aside::Landmark], &TO),
+    slot("up_to", &[Aside::Landmark, Aside::Sight], &UP_TO),
+    slot("from", &[Aside::Landmark], &FROM),
+    slot("past", &[Aside::Landmark, Aside::Sight], &PAST),
+    slot("with", &[Aside::Companion], &WITH),
+    slot("when", &[Aside::Occasion, Aside::Incident], &WHEN),
 ];
 
 /// A preposition and a noun with its definite article: never an antecedent.

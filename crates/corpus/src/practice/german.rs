@@ -111,6 +111,8 @@ fn prepositional(adverbial: Adverbial) -> String {
         ("bei", "dem") => "beim".to_owned(),
         ("zu", "dem") => "zum".to_owned(),
         ("zu", "der") => "zur".to_owned(),
+        ("bis zu", "dem") => "bis zum".to_owned(),
+        ("bis zu", "der") => "bis zur".to_owned(),
         ("von", "dem") => "vom".to_owned(),
         ("an", "dem") => "am".to_owned(),
         (preposition, article) => format!("{preposition} {article}"),

@@ -47,6 +47,7 @@ mod plan;
 mod random;
 mod render;
 mod sentence;
+mod show;
 mod split;
 mod story;
 mod templates;

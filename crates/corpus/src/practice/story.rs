@@ -23,6 +23,8 @@ pub(super) struct Story {
     templates: Vec<&'static Template>,
     times: Vec<&'static Time>,
     adjectives: Vec<&'static Adjective>,
+    /// What has been done with the topic, which is not told twice.
+    actions: Vec<&'static str>,
     countries: bool,
     protagonist_named: bool,
     last_aside: Option<Gender>,
@@ -45,6 +47,7 @@ impl Story {
             templates: Vec::new(),
             times: Vec::new(),
             adjectives: Vec::new(),
+            actions: Vec::new(),
             countries: false,
             protagonist_named: false,
             last_aside: None,
@@ -126,6 +129,7 @@ impl Story {
         };
         self.nouns.push(noun);
         self.adjectives.clear();
+        self.actions.clear();
         self.topic = Some(Topic { noun, class, number, adjective });
         Some(())
     }
@@ -143,9 +147,13 @@ impl Story {
             .filter(|template| topic.is_none_or(|topic| template.classes.contains(&topic.class)))
             .filter(|template| !self.templates.iter().any(|used| std::ptr::eq(*used, *template)))
             .filter(|template| !(self.countries && mentions_country(template)))
+            .filter(|template| {
+                topic.is_none() || !actions(template).any(|a| self.actions.contains(&a))
+            })
             .collect();
         let template = *self.random.choose(&candidates)?;
         self.templates.push(template);
+        self.actions.extend(actions(template));
         self.countries |= mentions_country(template);
 
         let mut asides = Vec::new();
@@ -164,7 +172,7 @@ impl Story {
         // A second time in the same sentence would clash with the first.
         let timeless = template.english.contains("{when}") && !self.sentences.is_empty();
         let time = if template.event && !timeless { self.time() } else { None };
-        let by_pronoun = self.random.percent(60);
+        let by_pronoun = self.random.percent(70);
         let protagonist_as_pronoun = by_pronoun && self.protagonist_named;
         self.protagonist_named |=
             template.english.contains("{p}") || template.english.contains("{P}");
@@ -233,6 +241,24 @@ impl Story {
         self.times.push(time);
         Some(time)
     }
+}
+
+/// The verbs of a template that would sound odd when said twice of the same topic.
+fn actions(template: &'static Template) -> impl Iterator<Item = &'static str> {
+    const VERBS: [&str; 10] = [
+        "describe",
+        "photograph",
+        "understand",
+        "knew",
+        "show",
+        "recommend",
+        "feed",
+        "sleeping",
+        "draw",
+        "drew",
+    ];
+    let said = VERBS.into_iter().filter(|verb| template.english.contains(verb));
+    said.map(|verb| if verb == "drew" { "draw" } else { verb })
 }
 
 fn mentions_country(template: &Template) -> bool {

@@ -85,8 +85,6 @@ const FAMOUS: Adjective = adjective("famous", "berühmt", after(["célèbre", "c
 const MODERN: Adjective = adjective("modern", "modern", after(["moderne", "moderne", "modernes"]));
 const STRANGE: Adjective =
     adjective("strange", "seltsam", after(["étrange", "étrange", "étranges"]));
-const IMPORTANT: Adjective =
-    adjective("important", "wichtig", after(["important", "importante", "importants"]));
 const UNUSUAL: Adjective =
     adjective("unusual", "ungewöhnlich", after(["inhabituel", "inhabituelle", "inhabituels"]));
 const SURPRISING: Adjective =
@@ -99,7 +97,7 @@ const EXPENSIVE: Adjective = Adjective {
     german_stem: "teur",
     french: after(["cher", "chère", "chers"]),
 };
-const DIRTY: Adjective = adjective("dirty", "schmutzig", after(["sale", "sale", "sales"]));
+const HEAVY: Adjective = adjective("heavy", "schwer", after(["lourd", "lourde", "lourds"]));
 const VALUABLE: Adjective =
     adjective("valuable", "wertvoll", after(["précieux", "précieuse", "précieux"]));
 const ELEGANT: Adjective =
@@ -136,14 +134,14 @@ pub(in crate::practice) fn attributive(class: Class) -> &'static [&'static Adjec
         Class::Animal => &[&OLD, &YOUNG, &SMALL, &BIG, &BLACK, &WHITE, &GREY],
         Class::Place => &[&OLD, &NEW, &SMALL, &BIG, &FAMOUS, &MODERN],
         Class::Work => &[&OLD, &NEW, &MODERN, &UNKNOWN, &FAMOUS, &STRANGE],
-        Class::Matter => &[&NEW, &STRANGE, &IMPORTANT, &UNUSUAL, &SURPRISING],
+        Class::Matter => &[&NEW, &STRANGE, &SMALL, &UNUSUAL, &SURPRISING],
     }
 }
 
 /// What may be said of it later.
 pub(in crate::practice) fn predicative(class: Class) -> &'static [&'static Adjective] {
     match class {
-        Class::Thing => &[&BEAUTIFUL, &EXPENSIVE, &DIRTY, &UNUSUAL, &VALUABLE, &ELEGANT],
+        Class::Thing => &[&BEAUTIFUL, &EXPENSIVE, &HEAVY, &UNUSUAL, &VALUABLE, &ELEGANT],
         Class::Animal => &[&BEAUTIFUL, &HUNGRY, &SHY, &TIRED, &CURIOUS, &QUIET, &NERVOUS],
         Class::Place => &[&BEAUTIFUL, &QUIET, &UNUSUAL, &IMPRESSIVE, &INTERESTING],
         Class::Work => &[&BEAUTIFUL, &UNUSUAL, &INTERESTING, &SAD, &EXCITING],

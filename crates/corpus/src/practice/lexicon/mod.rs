@@ -67,6 +67,8 @@ pub(super) enum Aside {
     Never,
     /// Where something happens: `near the bridge`.
     Landmark,
+    /// The same, but nothing that one goes to or comes from: `behind the statue`.
+    Sight,
     /// What somebody has along: `without the umbrella`.
     Companion,
     /// When something happens: `before the concert`.
@@ -122,6 +124,10 @@ impl Noun {
 
     const fn landmark(self) -> Self {
         self.aside(Aside::Landmark)
+    }
+
+    const fn sight(self) -> Self {
+        self.aside(Aside::Sight)
     }
 
     const fn companion(self) -> Self {

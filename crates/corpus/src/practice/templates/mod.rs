@@ -11,7 +11,7 @@
 //! | `{was/were}` | singular or plural, as the topic is |
 //! | `{adj}` | an adjective said of the topic |
 //! | `{agr:montré}` | a French participle that agrees with the pronoun |
-//! | `{at}`, `{near}`, `{to}`, `{from}`, `{past}` | a landmark: `behind the bridge` |
+//! | `{at}`, `{near}`, `{to}`, `{up_to}`, `{from}`, `{past}` | a landmark: `behind the bridge` |
 //! | `{with}` | a companion: `without the umbrella` |
 //! | `{when}` | an occasion: `after the concert` |
 //! | `{country}`, `{land}` | a country, in French with *de* or with its article |

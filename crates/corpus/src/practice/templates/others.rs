@@ -43,7 +43,7 @@ pub(in crate::practice) static OPENINGS: &[Template] = &[
 pub(in crate::practice) static FILLERS: &[Template] = &[
     event(["{P} went {to}.", "{P}|ging|{to}.", "{P} est {p:allé} {to}."], ANY),
     event(["{P} came back {from}.", "{P}|kam|{from} zurück.", "{P} est {p:revenu} {from}."], ANY),
-    event(["{q} was waiting {at}.", "{q}|wartete|{at}.", "{q} attendait {at}."], ANY),
+    state(["{q} was waiting {at}.", "{q}|wartete|{at}.", "{q} attendait {at}."], ANY),
     event(["{P} met {q} {at}.", "{P}|traf|{q} {at}.", "{P} a retrouvé {q} {at}."], ANY),
     event(["{q} arrived {with}.", "{q}|kam|{with} an.", "{q} est {q:arrivé} {with}."], ANY),
     event(
@@ -73,7 +73,7 @@ pub(in crate::practice) static FILLERS: &[Template] = &[
     state(["{q} had to leave {when}.", "{q}|musste|{when} gehen.", "{q} a dû partir {when}."], ANY),
     state(["{P} called {q} {when}.", "{P}|rief|{q} {when} an.", "{P} a appelé {q} {when}."], ANY),
     event(["{P} walked {past}.", "{P}|ging|{past}.", "{P} est {p:passé} {past}."], ANY),
-    event(
+    state(
         [
             "{P} was sitting {at} with {q}.",
             "{P}|saß|mit {q} {at}.",
@@ -81,7 +81,7 @@ pub(in crate::practice) static FILLERS: &[Template] = &[
         ],
         ANY,
     ),
-    event(
+    state(
         ["{q} was waiting {at} {with}.", "{q}|wartete|{with} {at}.", "{q} attendait {at} {with}."],
         ANY,
     ),

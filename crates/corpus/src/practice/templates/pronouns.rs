@@ -61,14 +61,6 @@ pub(in crate::practice) static SUBJECTS: &[Template] = &[
     ),
     state(
         [
-            "{it} {was/were} still {at}.",
-            "{it}|{war/waren}|noch immer {at}.",
-            "{it} {était/étaient} toujours {at}.",
-        ],
-        &[Thing, Animal],
-    ),
-    state(
-        [
             "{it} changed everything for {q}.",
             "{it}|{veränderte/veränderten}|für {q} alles.",
             "{it} {a/ont} tout changé pour {q}.",
@@ -101,9 +93,9 @@ pub(in crate::practice) static SUBJECTS: &[Template] = &[
     ),
     event(
         [
-            "{it} followed {q} {to}.",
-            "{it}|{folgte/folgten}|{q} bis {to}.",
-            "{it} {a/ont} suivi {q} jusque {to}.",
+            "{it} followed {q} {up_to}.",
+            "{it}|{folgte/folgten}|{q} {up_to}.",
+            "{it} {a/ont} suivi {q} {up_to}.",
         ],
         &[Animal],
     ),
@@ -121,7 +113,7 @@ pub(in crate::practice) static SUBJECTS: &[Template] = &[
             "{it}|{erinnerte/erinnerten}|{q} an {land}.",
             "{it} {rappelait/rappelaient} {land} à {q}.",
         ],
-        &[Place, Work],
+        &[Thing, Place, Work],
     ),
 ];
 
@@ -137,9 +129,9 @@ pub(in crate::practice) static OBJECTS: &[Template] = &[
     ),
     state(
         [
-            "{p} absolutely wanted to keep {it.acc}.",
-            "{p}|wollte|{it.acc} unbedingt behalten.",
-            "{p} voulait absolument {it.acc} garder.",
+            "{p} absolutely wanted to take {it.acc} home.",
+            "{p}|wollte|{it.acc} unbedingt mit nach Hause nehmen.",
+            "{p} voulait absolument {it.acc} rapporter à la maison.",
         ],
         &[Thing],
     ),
@@ -151,11 +143,11 @@ pub(in crate::practice) static OBJECTS: &[Template] = &[
         ],
         &[Thing, Work],
     ),
-    event(
+    state(
         [
-            "{q} looked at {it.acc} very closely.",
-            "{q}|betrachtete|{it.acc} sehr genau.",
-            "{q} {it.acc} regardait très attentivement.",
+            "{q} wanted to look at {it.acc} closely.",
+            "{q}|wollte|{it.acc} genau betrachten.",
+            "{q} voulait {it.acc} regarder de près.",
         ],
         &[Thing, Animal, Place],
     ),
@@ -167,7 +159,7 @@ pub(in crate::practice) static OBJECTS: &[Template] = &[
         ],
         &[Thing, Animal, Place],
     ),
-    event(
+    state(
         [
             "{p} wanted to clean {it.acc} thoroughly.",
             "{p}|wollte|{it.acc} gründlich reinigen.",
@@ -177,9 +169,17 @@ pub(in crate::practice) static OBJECTS: &[Template] = &[
     ),
     state(
         [
-            "{p} did not want to sell {it.acc}.",
-            "{p}|wollte|{it.acc} nicht verkaufen.",
-            "{p} ne voulait pas {it.acc} vendre.",
+            "{p} did not want to touch {it.acc}.",
+            "{p}|wollte|{it.acc} nicht berühren.",
+            "{p} ne voulait pas {it.acc} toucher.",
+        ],
+        &[Thing, Animal],
+    ),
+    event(
+        [
+            "{p} forgot {it.acc} {at}.",
+            "{p}|vergaß|{it.acc} {at}.",
+            "{p} {it.acc} a {agr:oublié} {at}.",
         ],
         &[Thing],
     ),
