@@ -253,13 +253,24 @@ pub struct AnnotatedPractice {
     pub contrastive: ContrastiveSet,
 }
 
+impl AnnotatedPractice {
+    /// The corpus without the annotation.
+    pub fn into_practice(self) -> Practice {
+        let plain = |documents: Vec<AnnotatedDocument>| {
+            documents.into_iter().map(|annotated| annotated.document).collect()
+        };
+        Practice {
+            train: plain(self.train),
+            valid: plain(self.valid),
+            test: plain(self.test),
+            contrastive: self.contrastive,
+        }
+    }
+}
+
 /// Writes the practice corpus.
 pub fn generate(config: &PracticeConfig) -> Result<Practice> {
-    let AnnotatedPractice { train, valid, test, contrastive } = generate_annotated(config)?;
-    let plain = |documents: Vec<AnnotatedDocument>| {
-        documents.into_iter().map(|annotated| annotated.document).collect()
-    };
-    Ok(Practice { train: plain(train), valid: plain(valid), test: plain(test), contrastive })
+    generate_annotated(config).map(AnnotatedPractice::into_practice)
 }
 
 /// Writes the practice corpus and says for each pronoun what it stands for.

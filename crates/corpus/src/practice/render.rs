@@ -80,13 +80,12 @@ fn fill(template: &str, value: impl Fn(&str) -> Option<String>) -> String {
             rest = after;
             break;
         };
-        match value(slot) {
-            Some(value) => text.push_str(&value),
-            None => {
-                text.push('{');
-                text.push_str(slot);
-                text.push('}');
-            }
+        if let Some(value) = value(slot) {
+            text.push_str(&value);
+        } else {
+            text.push('{');
+            text.push_str(slot);
+            text.push('}');
         }
         rest = after;
     }
