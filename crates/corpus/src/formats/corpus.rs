@@ -3,7 +3,9 @@
 use std::io::Write;
 
 use super::Format;
+use super::jsonl::JsonlLayout;
 use super::slots::SlotLayout;
+use super::subtitles::SubtitleLayout;
 use crate::{Document, Error, Result};
 
 /// Documents, and everything that is needed to write their translation in the same format.
@@ -19,6 +21,8 @@ pub struct Corpus {
 #[derive(Clone, Debug)]
 pub(super) enum Layout {
     Slots(SlotLayout),
+    Jsonl(JsonlLayout),
+    Subtitles(SubtitleLayout),
 }
 
 impl Corpus {
@@ -33,7 +37,8 @@ impl Corpus {
     }
 
     /// Writes the translations, one list per document with one text per segment, in the format and
-    /// layout of the source file. Nothing else changes: lines out are lines in.
+    /// layout of the source file. Nothing else changes: lines out are lines in. JSON lines have a
+    /// place for translations, so there the source stays and the target is set.
     ///
     /// The counts must be those of the documents as they were read; they are checked before
     /// anything is written.
@@ -45,6 +50,10 @@ impl Corpus {
         self.check_counts(translations)?;
         let written = match &self.layout {
             Layout::Slots(layout) => {
+                layout.write(translations.iter().flatten().map(String::as_str), &mut out)
+            }
+            Layout::Jsonl(layout) => layout.write(translations, &mut out),
+            Layout::Subtitles(layout) => {
                 layout.write(translations.iter().flatten().map(String::as_str), &mut out)
             }
         };

@@ -88,6 +88,23 @@ impl TextFile {
     }
 }
 
+/// Counts lines while going forward through a text.
+#[derive(Debug, Default)]
+pub(super) struct LineCounter {
+    offset: usize,
+    newlines: usize,
+}
+
+impl LineCounter {
+    /// The line, counted from 1, of a place that is not before the last one asked for.
+    pub fn line_at(&mut self, text: &str, offset: usize) -> usize {
+        let offset = offset.clamp(self.offset, text.len().max(self.offset));
+        self.newlines += count_newlines(&text.as_bytes()[self.offset..offset]);
+        self.offset = offset;
+        self.newlines + 1
+    }
+}
+
 /// A file name without the ending of its compression.
 pub(super) fn without_compression(name: &str) -> &str {
     name.strip_suffix(".gz").or_else(|| name.strip_suffix(".zst")).unwrap_or(name)

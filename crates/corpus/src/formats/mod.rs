@@ -6,6 +6,9 @@
 //! | format | documents | segments |
 //! | --- | --- | --- |
 //! | [`Format::Lines`] | from a `.docids` file, or between blank lines | lines |
+//! | [`Format::Iwslt`] | `doc` elements, or talks between tags | `seg` elements, or lines |
+//! | [`Format::Jsonl`] | lines | texts in a list |
+//! | [`Format::Srt`], [`Format::Vtt`] | the file | sentences, over as many cues as they take |
 //!
 //! Every format may be compressed with gzip or Zstandard or lie in a tar archive.
 
@@ -13,9 +16,14 @@ mod archive;
 pub mod contrastive;
 mod corpus;
 mod detect;
+mod entities;
 mod file;
+mod ids;
+mod iwslt;
+mod jsonl;
 mod lines;
 mod slots;
+mod subtitles;
 
 use std::fmt;
 use std::path::PathBuf;
@@ -31,16 +39,28 @@ use crate::{Error, Result};
 pub enum Format {
     /// One segment per line; documents from a `.docids` file or between blank lines.
     Lines,
+    /// The files of IWSLT: `train.tags.*`, and XML with `seg` elements in `doc` elements.
+    Iwslt,
+    /// One document per line: `{"id": …, "source": […], "target": […]}`.
+    Jsonl,
+    /// SRT subtitles.
+    Srt,
+    /// WebVTT subtitles.
+    Vtt,
 }
 
 impl Format {
     /// Every format, in the order of the documentation.
-    pub const ALL: &[Self] = &[Self::Lines];
+    pub const ALL: &[Self] = &[Self::Lines, Self::Iwslt, Self::Jsonl, Self::Srt, Self::Vtt];
 
     /// The name on the command line and in configuration.
     pub fn name(self) -> &'static str {
         match self {
             Self::Lines => "lines",
+            Self::Iwslt => "iwslt",
+            Self::Jsonl => "jsonl",
+            Self::Srt => "srt",
+            Self::Vtt => "vtt",
         }
     }
 }
@@ -109,6 +129,9 @@ pub fn read(input: &Input) -> Result<Corpus> {
             let docids = docids.as_deref().map(TextFile::read).transpose()?;
             lines::read(&lines::Sides { source, target, docids })
         }
+        Format::Iwslt => iwslt::read(&source, target.as_ref()),
+        Format::Jsonl => jsonl::read(&source, target.as_ref()),
+        Format::Srt | Format::Vtt => subtitles::read(&source, target.as_ref(), format),
     }
 }
 

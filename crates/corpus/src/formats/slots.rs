@@ -3,11 +3,15 @@
 use std::io::{self, Write};
 use std::ops::Range;
 
+use super::entities;
+
 /// How a translation is written so that it cannot break the format around it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Escape {
     /// On one line: a line end inside a translation becomes a space.
     Line,
+    /// On one line, and without characters that XML would read as markup.
+    Xml,
 }
 
 /// A text and, in reading order, the byte range of each segment.
@@ -30,6 +34,7 @@ impl SlotLayout {
             out.write_all(&self.text.as_bytes()[end..slot.start])?;
             match self.escape {
                 Escape::Line => write_line(translation, out)?,
+                Escape::Xml => write_line(&entities::encode(translation), out)?,
             }
             end = slot.end;
         }
