@@ -7,6 +7,7 @@ pub mod batch;
 mod document;
 mod error;
 pub mod formats;
+pub mod practice;
 pub mod prepare;
 pub mod store;
 pub mod tokenizer;
