@@ -2,6 +2,7 @@
 
 mod commands;
 mod exit;
+mod progress;
 
 use std::process::ExitCode;
 
@@ -18,6 +19,7 @@ struct Cli {
 #[derive(Debug, Subcommand)]
 enum Command {
     Practice(commands::practice::Practice),
+    Prepare(Box<commands::prepare::Prepare>),
 }
 
 fn main() -> ExitCode {
@@ -27,6 +29,7 @@ fn main() -> ExitCode {
         .init();
     let result = match Cli::parse().command {
         Command::Practice(command) => command.run(),
+        Command::Prepare(command) => command.run(),
     };
     exit::code(result)
 }

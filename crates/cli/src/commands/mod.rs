@@ -1,3 +1,4 @@
 //! One small file per command.
 
 pub mod practice;
+pub mod prepare;

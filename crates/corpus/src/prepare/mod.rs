@@ -10,6 +10,7 @@
 
 mod directory;
 mod manifest;
+mod practice;
 mod progress;
 mod recipe;
 mod splits;
@@ -20,6 +21,7 @@ use std::path::{Path, PathBuf};
 
 pub use directory::PreparedDirectory;
 pub use manifest::{FileHash, MANIFEST, Manifest, Vocabularies};
+pub use practice::{PRACTICE_VOCABULARY_SIZE, prepare_practice};
 pub use progress::{Progress, Silent};
 pub use recipe::{ImportFiles, InputFiles, Languages, Recipe, SPLITS, TokenizerRecipe};
 pub use splits::SplitDocuments;
@@ -35,7 +37,7 @@ use crate::tokenizer::{TrainSettings, WordCounts, count_words, encode_lines};
 use crate::{Error, Result, Tokenizer};
 
 /// Sentences between two reports of progress while encoding.
-const REPORT_EVERY: usize = 20_000;
+const REPORT_EVERY: usize = 60_000;
 
 /// What to do, and where.
 #[derive(Clone, Debug)]

@@ -191,12 +191,13 @@ fn unigram(model: &Model, text: &str) -> Vec<(std::ops::Range<usize>, usize)> {
             let score = match piece.kind {
                 PieceKind::Unused => continue,
                 // A bonus, so that a user-defined symbol is always kept whole.
-                PieceKind::UserDefined => f64::from((end - start) as f32 * highest) - 0.1,
-                _ => f64::from(piece.score),
+                PieceKind::UserDefined => (end - start) as f32 * highest - 0.1,
+                _ => piece.score,
             };
-            let score = score + f64::from(until_here);
-            if steps[end].from.is_none() || score > f64::from(steps[end].score) {
-                steps[end] = Step { score: score as f32, from: Some(start), id };
+            // In single precision, so that ties are ties for the reference too ("000").
+            let score = score + until_here;
+            if steps[end].from.is_none() || score > steps[end].score {
+                steps[end] = Step { score, from: Some(start), id };
             }
             alone |= end == boundaries[index + 1];
         }
