@@ -41,9 +41,9 @@ pub struct Prepare {
     #[arg(long, value_name = "FILE", conflicts_with_all = ["train", "valid", "test", "practice"])]
     recipe: Option<PathBuf>,
 
-    /// Where the recipe's paths start: a directory or an archive
-    #[arg(long, value_name = "DIR", default_value = "")]
-    data: PathBuf,
+    /// Where all paths start: a directory or an archive [default: here]
+    #[arg(long, value_name = "DIR")]
+    data: Option<PathBuf>,
 
     /// Training files: source and target with a comma between, or one file that holds both; can be
     /// repeated
@@ -118,7 +118,7 @@ impl Prepare {
         let recipe = self.recipe()?;
         let request = Request {
             recipe: &recipe,
-            data: &self.data,
+            data: self.data.as_deref().unwrap_or(Path::new("")),
             output: &self.output,
             threads: self.threads,
             force: self.force,

@@ -116,7 +116,7 @@ impl Staging {
 
     /// Makes the directory appear under its name, in place of the one before it.
     pub fn finish(mut self) -> Result<()> {
-        sync(&self.work)?;
+        sync_all(&self.work)?;
         if self.target.exists() {
             rename(&self.target, &self.previous)?;
         }
@@ -150,6 +150,22 @@ fn remove(directory: &Path) -> Result<()> {
 
 fn rename(from: &Path, to: &Path) -> Result<()> {
     fs::rename(from, to).map_err(|error| Error::io("rename", from, error))
+}
+
+/// Waits until everything below a directory is on the disk.
+fn sync_all(directory: &Path) -> Result<()> {
+    let failed = |error| Error::io("sync", directory, error);
+    for entry in fs::read_dir(directory).map_err(failed)? {
+        let path = entry.map_err(failed)?.path();
+        if path.is_dir() {
+            sync_all(&path)?;
+        } else {
+            // Flushing needs write access on some systems.
+            let file = fs::File::options().write(true).open(&path);
+            file.and_then(|file| file.sync_all()).map_err(|e| Error::io("sync", &path, e))?;
+        }
+    }
+    sync(directory)
 }
 
 /// Waits until the names in a directory are on the disk.

@@ -177,11 +177,7 @@ fn write(
     let text = serde_json::to_string_pretty(&manifest)
         .map_err(|error| Error::new(format!("cannot describe the directory: {error}")))?;
     let path = staging.path().join(MANIFEST);
-    let write = || {
-        std::fs::write(&path, text + "\n")?;
-        std::fs::File::open(&path)?.sync_all()
-    };
-    write().map_err(|error| Error::io("write", &path, error))?;
+    std::fs::write(&path, text + "\n").map_err(|error| Error::io("write", &path, error))?;
     staging.finish()?;
     Ok(Outcome::Written(manifest))
 }
