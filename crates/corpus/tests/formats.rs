@@ -1,5 +1,7 @@
 //! Files as users have them: compressed, archived, damaged, with and without names that help.
 
+#![expect(clippy::unwrap_used, reason = "helpers of tests fail like tests")]
+
 use std::io::Write;
 use std::path::{Path, PathBuf};
 

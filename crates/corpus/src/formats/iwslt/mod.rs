@@ -86,12 +86,12 @@ pub(super) fn is_iwslt(text: &str) -> bool {
 
 /// The value of an attribute in the text of a tag.
 fn attribute<'a>(tag: &'a str, name: &str) -> Option<&'a str> {
-    let mut rest = tag;
-    while let Some(at) = rest.to_ascii_lowercase().find(name) {
-        let before = rest[..at].ends_with(char::is_whitespace);
-        rest = &rest[at + name.len()..];
-        let value = rest.trim_start().strip_prefix('=').map(str::trim_start);
-        if let (true, Some(value)) = (before, value) {
+    // Lower case changes no length in ASCII, so places in the copy are places in the tag.
+    let lower = tag.to_ascii_lowercase();
+    for (at, _) in lower.match_indices(name) {
+        let spaced = tag[..at].ends_with(char::is_whitespace);
+        let value = tag[at + name.len()..].trim_start().strip_prefix('=').map(str::trim_start);
+        if let (true, Some(value)) = (spaced, value) {
             let quote = value.chars().next().filter(|quote| ['"', '\''].contains(quote))?;
             return value[1..].split_once(quote).map(|(value, _)| value);
         }
