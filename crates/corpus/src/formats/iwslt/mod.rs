@@ -72,11 +72,14 @@ fn parse(file: &TextFile) -> Result<(Kind, Vec<MarkedDocument>)> {
     Ok((kind, documents))
 }
 
-/// XML opens with a declaration, a document type or the element around a set; tags do not.
+/// XML opens with a declaration, a document type or the element around a set; tags do not. Both may
+/// open with a document, but only XML has `seg` elements.
 fn kind(text: &str) -> Kind {
     let opening = text.trim_start().get(..8).unwrap_or_default().to_ascii_lowercase();
     let xml = ["<?xml", "<!", "<mteval", "<srcset", "<refset", "<tstset", "<root"];
-    if xml.iter().any(|start| opening.starts_with(start)) { Kind::Xml } else { Kind::Tags }
+    let is_xml = xml.iter().any(|start| opening.starts_with(start))
+        || (opening.starts_with("<doc") && (text.contains("<seg ") || text.contains("<seg>")));
+    if is_xml { Kind::Xml } else { Kind::Tags }
 }
 
 /// Whether the first line is one of this format.
