@@ -87,8 +87,8 @@ fn tokens(line: &str) -> Vec<Token<'_>> {
 /// The length of the tag (`<i>`, `</i>`, `<c.red>`, `<00:01.000>`) or override (`{\an8}`) with which
 /// a text begins.
 fn tag_length(text: &str) -> Option<usize> {
-    let close = if text.starts_with('<') { '>' } else { '}' };
-    let end = text.find(close).filter(|end| *end <= LONGEST_TAG)?;
+    let (close, closing) = if text.starts_with('<') { ('>', b'>') } else { ('}', b'}') };
+    let end = text.bytes().take(LONGEST_TAG).position(|byte| byte == closing)?;
     let inner = &text[1..end];
     let is_tag = if close == '}' {
         inner.starts_with('\\')
@@ -149,9 +149,13 @@ fn opening_length(text: &str) -> usize {
         Some('>') if rest.starts_with(">>") => skip(rest, &|c| c == '>'),
         _ => 0,
     };
-    // A second dash makes a break in speech (`--and then`), a digit a number, not a new speaker.
+    // A second dash makes a break in speech (`--and then`), a digit a number, and a long dash before a
+    // small letter a remark inside a sentence. None of these is a new speaker.
     let next = rest[dash..].chars().next();
-    if dash > 0 && !next.is_some_and(|c| "-–—".contains(c) || c.is_ascii_digit()) {
+    let after = rest[dash..].trim_start().chars().next();
+    let remark = rest.starts_with(['–', '—']) && after.is_some_and(char::is_lowercase);
+    let number = next.is_some_and(|c| "-–—".contains(c) || c.is_ascii_digit());
+    if dash > 0 && !number && !remark {
         length += dash;
         length += skip(&text[length..], &light);
     }
@@ -243,7 +247,7 @@ impl MarkedLine {
 
 /// A word that cannot be read as markup or as a timing line.
 fn escape(word: &str, format: Format) -> String {
-    if format == Format::Vtt { entities::encode(word) } else { word.replace("-->", "->") }
+    if format == Format::Vtt { entities::encode(word) } else { word.replace("-->", "→") }
 }
 
 #[cfg(test)]
@@ -285,7 +289,8 @@ mod tests {
         for line in ["1 < 2 and 2 > 1", "I <3 you", "{braces}", "<", "a <b c"] {
             assert_eq!(units::join(&srt(line).units), line);
         }
-        assert_eq!(srt("x --> y").render(&units::units("x --> y"), Format::Srt), "x -> y");
+        assert_eq!(srt("x --> y").render(&units::units("x --> y"), Format::Srt), "x → y");
+        assert_eq!(escape("--->", Format::Srt), "-→");
     }
 
     #[test]
@@ -294,7 +299,7 @@ mod tests {
             assert!(srt(line).new_speaker, "{line}");
             assert_eq!(srt(line).units[0].text, "Hi");
         }
-        for line in ["Hi - there", "--and", "-5 degrees", "> x"] {
+        for line in ["Hi - there", "--and", "-5 degrees", "> x", "– he said"] {
             assert!(!srt(line).new_speaker, "{line}");
         }
         assert!(srt("♪ la").sung && srt("la ♫").sung && !srt("la").sung);
