@@ -197,6 +197,17 @@ fn contrapro_text_is_grouped_by_its_lines() {
 }
 
 #[test]
+fn a_sentence_with_two_pronouns_is_two_examples() {
+    let directory = Directory::new(&[
+        ("s.text.en", "It saw it.\nIt saw it.\nIt saw it.\nIt saw it.\n"),
+        ("s.text.de", "Er sah es.\nSie sah es.\nEr sah es.\nEr sah ihn.\n"),
+    ]);
+    let set = ContrastiveSet::read(&directory.input("", "de")).unwrap();
+    let pronouns: Vec<_> = set.items.iter().map(|item| item.pronoun.as_deref().unwrap()).collect();
+    assert_eq!(pronouns, ["er", "es"]);
+}
+
+#[test]
 fn contrapro_groups_say_more() {
     let directory = Directory::new(TEXT);
     let header = "group\tfirst_line\tend_line\tref_pronoun\tante_distance\tdocument_id\tsegment_id";
@@ -291,6 +302,7 @@ fn bawden_text_and_json_agree() {
     assert!(message.contains("2 contrastive sets here: anaphora, lexical_choice"), "{message}");
     assert!(directory.message("missing", "fr").contains("2 contrastive sets here"));
     assert!(directory.message("anaphora", "nl").contains("cannot read"));
+    assert!(directory.message("missing.json", "fr").contains("missing.json: cannot read"));
     assert!(directory.message("missing/set", "nl").contains("cannot list"));
 }
 
