@@ -70,7 +70,6 @@ pub const LONGEST_DISTANCE: usize = 5;
 
 /// The language into which the English of the practice corpus is translated.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
 pub enum PracticeLanguage {
     /// English to German: three genders.
     #[default]
@@ -176,9 +175,9 @@ pub struct PracticeConfig {
     pub shortest_document: usize,
     /// The most sentences of a document, at most 12.
     pub longest_document: usize,
-    /// How many topics in a hundred are plural. German has one pronoun for all plurals, so they
-    /// matter more in French.
-    pub plural_percent: usize,
+    /// How many topics in a hundred are plural. When not given: 15 in German, which has one pronoun
+    /// for all plurals, and 30 in French, where they matter more.
+    pub plural_percent: Option<usize>,
 }
 
 impl Default for PracticeConfig {
@@ -192,7 +191,7 @@ impl Default for PracticeConfig {
             contrastive_groups: 20,
             shortest_document: 4,
             longest_document: 10,
-            plural_percent: 15,
+            plural_percent: None,
         }
     }
 }
@@ -200,11 +199,14 @@ impl Default for PracticeConfig {
 impl PracticeConfig {
     /// The default corpus of a pair of languages.
     pub fn new(language: PracticeLanguage) -> Self {
-        let plural_percent = match language {
+        Self { language, ..Self::default() }
+    }
+
+    fn plural_percent(&self) -> usize {
+        self.plural_percent.unwrap_or(match self.language {
             PracticeLanguage::German => 15,
             PracticeLanguage::French => 30,
-        };
-        Self { language, plural_percent, ..Self::default() }
+        })
     }
 
     fn check(&self) -> Result<()> {
@@ -215,12 +217,10 @@ impl PracticeConfig {
             ))
             .remedy("choose a shortest and a longest length between 3 and 12"));
         }
-        if self.plural_percent > 100 {
-            return Err(Error::new(format!(
-                "{} % of topics cannot be plural",
-                self.plural_percent
-            ))
-            .remedy("choose a number between 0 and 100"));
+        let percent = self.plural_percent();
+        if percent > 100 {
+            return Err(Error::new(format!("{percent} % of topics cannot be plural"))
+                .remedy("choose a number between 0 and 100"));
         }
         Ok(())
     }

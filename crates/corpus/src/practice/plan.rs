@@ -56,7 +56,7 @@ struct TopicState {
 
 fn introduce(story: &mut Story, config: &PracticeConfig) -> Option<TopicState> {
     let mentioned = story.len();
-    let number = if story.random().percent(config.plural_percent) {
+    let number = if story.random().percent(config.plural_percent()) {
         Number::Plural
     } else {
         Number::Singular

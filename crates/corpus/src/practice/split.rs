@@ -27,7 +27,7 @@ impl Split {
     }
 }
 
-/// More than enough: with the default sizes, one document in a hundred is written twice.
+/// How often a document is written anew, with other randomness, when it repeats something.
 pub(super) const MOST_ATTEMPTS: u64 = 1_000;
 
 /// Each pair of consecutive source sentences, and the split that has it.

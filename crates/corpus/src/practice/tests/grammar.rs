@@ -19,7 +19,7 @@ fn every_noun_has_its_forms_and_a_gender_in_both_languages() {
     let mut seen = BTreeSet::new();
     for noun in all_nouns() {
         for form in [noun.singular, noun.plural] {
-            assert!(form.chars().all(|c| c.is_lowercase()), "{form}");
+            assert!(form.chars().all(char::is_lowercase), "{form}");
             assert!(seen.insert(form), "{form} twice");
         }
         let german = &noun.german;
@@ -31,7 +31,7 @@ fn every_noun_has_its_forms_and_a_gender_in_both_languages() {
         let french = &noun.french;
         assert_ne!(french.gender, Gender::Neuter, "{}", french.singular);
         for form in [french.singular, french.plural] {
-            assert!(form.chars().all(|c| c.is_lowercase()), "{form}");
+            assert!(form.chars().all(char::is_lowercase), "{form}");
         }
         assert!(french.plural.ends_with(['s', 'x']), "{}", french.plural);
     }

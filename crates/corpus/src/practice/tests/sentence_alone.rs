@@ -144,7 +144,7 @@ fn the_nearest_noun_before_the_pronoun_is_at_chance_from_distance_2() {
             case.before.iter().rev().find_map(|sentence| {
                 let words = words(sentence);
                 let definite = words.windows(2).filter(|pair| pair[0] == "the");
-                definite.filter_map(|pair| gender_of(&pair[1], language)).last()
+                definite.filter_map(|pair| gender_of(&pair[1], language)).next_back()
             })
         };
         let known: Vec<Case<'_>> =

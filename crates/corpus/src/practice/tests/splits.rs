@@ -89,7 +89,7 @@ fn impossible_wishes_are_refused() {
         let message = generate(&config).unwrap_err().to_string();
         assert!(message.contains("between 3 and 12"), "{message}");
     }
-    let config = PracticeConfig { plural_percent: 101, ..PracticeConfig::default() };
+    let config = PracticeConfig { plural_percent: Some(101), ..PracticeConfig::default() };
     assert!(generate(&config).unwrap_err().to_string().contains("between 0 and 100"));
     let message = "en-nl".parse::<super::super::PracticeLanguage>().unwrap_err().to_string();
     assert!(message.contains("en-de or en-fr"), "{message}");
@@ -116,7 +116,7 @@ proptest! {
             contrastive_groups: 1,
             shortest_document: shortest,
             longest_document: longest,
-            plural_percent,
+            plural_percent: Some(plural_percent),
             ..PracticeConfig::new(LANGUAGES[usize::from(french)])
         };
         let practice = generate_annotated(&config).unwrap();
