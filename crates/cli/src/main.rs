@@ -2,6 +2,7 @@
 
 mod commands;
 mod exit;
+mod progress;
 
 use std::process::ExitCode;
 
@@ -17,8 +18,10 @@ struct Cli {
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    Import(commands::Import),
-    Models(commands::Models),
+    Import(commands::import::Import),
+    Models(commands::models::Models),
+    Practice(commands::practice::Practice),
+    Prepare(Box<commands::prepare::Prepare>),
 }
 
 fn main() -> ExitCode {
@@ -33,5 +36,7 @@ fn main() -> ExitCode {
     exit::code(match cli.command {
         Command::Import(command) => command.run(),
         Command::Models(command) => command.run(),
+        Command::Practice(command) => command.run(),
+        Command::Prepare(command) => command.run(),
     })
 }

@@ -3,8 +3,17 @@
 //! A [`Document`] is a list of [`Segment`]s (usually sentences) whose order matters, because a
 //! context-aware model translates each one with a memory of those before it.
 
+pub mod batch;
 mod document;
 mod error;
+pub mod formats;
+pub mod practice;
+pub mod prepare;
+pub mod store;
+pub mod tokenizer;
 
 pub use document::{Document, Segment};
 pub use error::{Error, Result};
+pub use formats::contrastive::{ContrastiveInput, ContrastiveItem, ContrastiveSet};
+pub use formats::{Corpus, Format, Input, read};
+pub use tokenizer::Tokenizer;

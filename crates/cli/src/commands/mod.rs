@@ -1,12 +1,11 @@
 //! One small file per command.
 
-mod import;
-mod models;
+pub mod import;
+pub mod models;
+pub mod practice;
+pub mod prepare;
 
 use std::str::FromStr;
-
-pub use import::Import;
-pub use models::Models;
 
 /// Parses a named choice for the command line, keeping the library's error message.
 fn parse<T: FromStr<Err = abridge_model::Error>>(name: &str) -> Result<T, String> {

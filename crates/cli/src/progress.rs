@@ -1,0 +1,59 @@
+//! Progress on standard error: bars on a terminal, lines elsewhere, nothing on request.
+
+use std::io::IsTerminal;
+
+use abridge_corpus::prepare::{Progress, Silent};
+use indicatif::{ProgressBar, ProgressStyle};
+
+/// The kind of progress that suits where standard error goes.
+pub fn reporter(quiet: bool) -> Box<dyn Progress> {
+    if quiet {
+        Box::new(Silent)
+    } else if std::io::stderr().is_terminal() {
+        Box::new(Bars { bar: None })
+    } else {
+        Box::new(Lines)
+    }
+}
+
+struct Bars {
+    bar: Option<ProgressBar>,
+}
+
+impl Progress for Bars {
+    fn stage(&mut self, name: &str, total: u64) {
+        if let Some(bar) = self.bar.take() {
+            bar.finish();
+        }
+        let bar = ProgressBar::new(total).with_message(name.to_owned());
+        if let Ok(style) = ProgressStyle::with_template("{msg:28} {wide_bar} {percent:>3} %") {
+            bar.set_style(style);
+        }
+        self.bar = Some(bar);
+    }
+
+    fn reached(&mut self, done: u64) {
+        if let Some(bar) = &self.bar {
+            bar.set_position(done);
+        }
+    }
+}
+
+impl Drop for Bars {
+    fn drop(&mut self) {
+        if let Some(bar) = self.bar.take() {
+            bar.abandon();
+        }
+    }
+}
+
+/// One line per stage: a log file has no use for percentages.
+struct Lines;
+
+impl Progress for Lines {
+    fn stage(&mut self, name: &str, _total: u64) {
+        eprintln!("{name}");
+    }
+
+    fn reached(&mut self, _done: u64) {}
+}

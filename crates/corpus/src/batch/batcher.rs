@@ -1,0 +1,176 @@
+//! Plans epochs and builds their batches.
+
+use std::sync::Arc;
+
+use rustc_hash::FxHashMap;
+use serde::{Deserialize, Serialize};
+
+use super::plan::{Plan, PlannedBatch};
+use super::{Batch, BatchSettings, Order, runs, shuffled};
+use crate::store::{Side, TokenStore};
+use crate::tokenizer::special::END;
+use crate::{Error, Result};
+
+/// Makes the batches of a corpus.
+#[derive(Clone, Debug)]
+pub struct Batcher {
+    store: Arc<TokenStore>,
+    settings: BatchSettings,
+    /// For shuffled batches: what every epoch consists of.
+    composition: Option<Plan>,
+}
+
+impl Batcher {
+    /// A batcher over a split that has both sides.
+    pub fn new(store: Arc<TokenStore>, settings: BatchSettings) -> Result<Self> {
+        let wrong = |problem: &str, remedy: &str| Err(Error::new(problem).remedy(remedy));
+        if !store.has_target() {
+            return wrong(
+                "the split has no translations to learn from",
+                "prepare it with its target side",
+            );
+        }
+        if store.sentences() == 0 {
+            return wrong("the split has no sentences", "prepare it from files that hold text");
+        }
+        if settings.max_tokens == 0 {
+            return wrong("the token budget is 0", "allow at least one token per batch");
+        }
+        let composition = match settings.order {
+            Order::Runs { run_length: 0 } => {
+                return wrong("a run has 0 sentences", "allow at least one sentence per run");
+            }
+            Order::Shuffled { multiple: 0, .. } => {
+                return wrong("batches of a multiple of 0 sentences", "use 1 for any number");
+            }
+            Order::Runs { .. } => None,
+            Order::Shuffled { longest, multiple } => {
+                let composition = shuffled::compose(&store, &settings, longest, multiple);
+                if composition.batches.is_empty() {
+                    return Err(Error::new(format!(
+                        "all {} examples are longer than {longest} tokens",
+                        composition.dropped.len()
+                    ))
+                    .remedy("allow longer examples or use a smaller context"));
+                }
+                Some(composition)
+            }
+        };
+        Ok(Self { store, settings, composition })
+    }
+
+    /// The settings in use.
+    pub fn settings(&self) -> &BatchSettings {
+        &self.settings
+    }
+
+    /// The corpus in use.
+    pub fn store(&self) -> &TokenStore {
+        &self.store
+    }
+
+    /// The batches of an epoch; the same for the same seed and epoch, always.
+    pub fn plan(&self, epoch: u64) -> Plan {
+        match (self.settings.order, &self.composition) {
+            (Order::Runs { run_length }, _) => {
+                runs::plan(&self.store, &self.settings, run_length, epoch)
+            }
+            (Order::Shuffled { .. }, Some(composition)) => {
+                shuffled::reorder(composition, self.settings.seed, epoch)
+            }
+            (Order::Shuffled { .. }, None) => Plan::default(),
+        }
+    }
+
+    /// Gathers the tokens of a planned batch.
+    pub fn build(&self, planned: &PlannedBatch) -> Batch {
+        let mut batch = Batch::default();
+        // Looked up only; the order comes from the plan.
+        let mut places: FxHashMap<usize, usize> = FxHashMap::default();
+        let mut place = |sentence: usize| {
+            *places.entry(sentence).or_insert_with(|| {
+                batch.sentences.push_with(|tokens| {
+                    self.store.append(Side::Source, sentence, tokens);
+                    tokens.push(END);
+                });
+                batch.sentences.len() - 1
+            })
+        };
+        let context_size = self.settings.context_size;
+        let mut document = 0..0;
+        for &sentence in &planned.sentences {
+            if !document.contains(&sentence) {
+                document = self.store.document(self.store.document_of(sentence));
+            }
+            let context = (1..=context_size).rev().map(|distance| {
+                let previous = sentence.checked_sub(distance)?;
+                (previous >= document.start).then(|| place(previous))
+            });
+            batch.context_of.push(context.collect());
+            batch.source_of.push(place(sentence));
+            batch.targets.push_with(|tokens| {
+                self.store.append(Side::Target, sentence, tokens);
+                tokens.push(END);
+            });
+            batch.numbers.push(sentence);
+        }
+        batch
+    }
+
+    /// Batches without end, epoch after epoch, from a position on.
+    pub fn batches(&self, from: Position) -> Batches<'_> {
+        Batches { batcher: self, plan: self.plan(from.epoch), position: from }
+    }
+}
+
+/// A place between two batches: what a checkpoint saves.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Position {
+    /// The epoch, counted from 0.
+    pub epoch: u64,
+    /// How many batches of it are done.
+    pub batch: usize,
+}
+
+/// Walks through the epochs.
+#[derive(Debug)]
+pub struct Batches<'a> {
+    batcher: &'a Batcher,
+    plan: Plan,
+    position: Position,
+}
+
+impl Batches<'_> {
+    /// Where the next batch comes from.
+    ///
+    /// After the last batch of an epoch this is its end, until the next batch is asked for; so a
+    /// trainer sees `is_epoch_done` before the next epoch starts.
+    pub fn position(&self) -> Position {
+        self.position
+    }
+
+    /// Whether every batch of the current epoch is done.
+    pub fn is_epoch_done(&self) -> bool {
+        self.position.batch >= self.plan.batches.len()
+    }
+
+    /// The number of batches in the current epoch.
+    pub fn batches_in_epoch(&self) -> usize {
+        self.plan.batches.len()
+    }
+}
+
+impl Iterator for Batches<'_> {
+    type Item = Batch;
+
+    /// The next batch; there always is one.
+    fn next(&mut self) -> Option<Batch> {
+        if self.is_epoch_done() {
+            self.position = Position { epoch: self.position.epoch + 1, batch: 0 };
+            self.plan = self.batcher.plan(self.position.epoch);
+        }
+        let planned = self.plan.batches.get(self.position.batch)?;
+        self.position.batch += 1;
+        Some(self.batcher.build(planned))
+    }
+}

@@ -1,0 +1,179 @@
+//! A directory that appears complete or not at all, and how it is opened later.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use super::manifest::{MANIFEST, Manifest};
+use crate::store::{Side, TokenStore};
+use crate::{Error, Result, Tokenizer};
+
+/// A directory that `prepare` has written.
+#[derive(Debug)]
+pub struct PreparedDirectory {
+    path: PathBuf,
+    manifest: Manifest,
+}
+
+impl PreparedDirectory {
+    /// Opens a directory by its manifest; splits and tokenizers are read when asked for.
+    pub fn open(path: &Path) -> Result<Self> {
+        Ok(Self { path: path.to_path_buf(), manifest: Manifest::load(path)? })
+    }
+
+    /// What it was made from and what it holds.
+    pub fn manifest(&self) -> &Manifest {
+        &self.manifest
+    }
+
+    /// The tokenizer of one language.
+    pub fn tokenizer(&self, side: Side) -> Result<Tokenizer> {
+        Tokenizer::load(&self.path, side_name(side))
+    }
+
+    /// The tokens of a split; an error names the splits that there are.
+    pub fn split(&self, name: &str) -> Result<TokenStore> {
+        if self.manifest.splits.iter().all(|split| split.name != name) {
+            let names: Vec<&str> = self.manifest.splits.iter().map(|s| s.name.as_str()).collect();
+            return Err(Error::new(format!("has no split `{name}`"))
+                .in_file(&self.path)
+                .remedy(format!("it has {}", names.join(", "))));
+        }
+        TokenStore::open(&self.path.join(store_name(name)))
+    }
+}
+
+/// The name under which a side's tokenizer is saved.
+pub fn side_name(side: Side) -> &'static str {
+    match side {
+        Side::Source => "source",
+        Side::Target => "target",
+    }
+}
+
+/// The file name of a split's token store.
+pub fn store_name(split: &str) -> String {
+    format!("{split}.tokens")
+}
+
+/// A directory in the making, beside the one that it will become.
+#[derive(Debug)]
+pub struct Staging {
+    target: PathBuf,
+    work: PathBuf,
+    previous: PathBuf,
+    done: bool,
+}
+
+impl Staging {
+    /// Sets a name aside, clears what an interrupted run left, and refuses to replace anything
+    /// that is not a prepared directory.
+    pub fn begin(target: &Path) -> Result<Self> {
+        let wrong =
+            |problem: &str, remedy: &str| Err(Error::new(problem).in_file(target).remedy(remedy));
+        let Some(name) = target.file_name() else {
+            return wrong("is not the name of a directory", "name a directory to write");
+        };
+        let beside =
+            |ending: &str| target.with_file_name(format!(".{}.{ending}", name.to_string_lossy()));
+        let staging = Self {
+            target: target.to_path_buf(),
+            work: beside("preparing"),
+            previous: beside("previous"),
+            done: false,
+        };
+        staging.recover()?;
+        if target.exists() {
+            let entries = fs::read_dir(target).map_err(|e| Error::io("read", target, e))?;
+            if entries.count() > 0 && !target.join(MANIFEST).is_file() {
+                return wrong(
+                    "holds something that `abridge prepare` did not write",
+                    "name another directory, or empty this one",
+                );
+            }
+        }
+        fs::create_dir_all(&staging.work)
+            .map_err(|error| Error::io("create", &staging.work, error))?;
+        Ok(staging)
+    }
+
+    /// Undoes what an interrupted run left behind.
+    fn recover(&self) -> Result<()> {
+        remove(&self.work)?;
+        if self.previous.exists() {
+            if self.target.exists() {
+                remove(&self.previous)?;
+            } else {
+                rename(&self.previous, &self.target)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Where to write.
+    pub fn path(&self) -> &Path {
+        &self.work
+    }
+
+    /// Makes the directory appear under its name, in place of the one before it.
+    pub fn finish(mut self) -> Result<()> {
+        sync_all(&self.work)?;
+        if self.target.exists() {
+            rename(&self.target, &self.previous)?;
+        }
+        rename(&self.work, &self.target)?;
+        self.done = true;
+        if let Some(parent) = self.target.parent().filter(|parent| parent.is_dir()) {
+            sync(parent)?;
+        }
+        remove(&self.previous)
+    }
+}
+
+impl Drop for Staging {
+    /// After an error nothing half-written stays.
+    fn drop(&mut self) {
+        if !self.done {
+            // A failure here is cleared by the next run.
+            fs::remove_dir_all(&self.work).ok();
+        }
+    }
+}
+
+fn remove(directory: &Path) -> Result<()> {
+    match fs::remove_dir_all(directory) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+            Err(Error::io("remove", directory, error))
+        }
+        _ => Ok(()),
+    }
+}
+
+fn rename(from: &Path, to: &Path) -> Result<()> {
+    fs::rename(from, to).map_err(|error| Error::io("rename", from, error))
+}
+
+/// Waits until everything below a directory is on the disk.
+fn sync_all(directory: &Path) -> Result<()> {
+    let failed = |error| Error::io("sync", directory, error);
+    for entry in fs::read_dir(directory).map_err(failed)? {
+        let path = entry.map_err(failed)?.path();
+        if path.is_dir() {
+            sync_all(&path)?;
+        } else {
+            // Flushing needs write access on some systems.
+            let file = fs::File::options().write(true).open(&path);
+            file.and_then(|file| file.sync_all()).map_err(|e| Error::io("sync", &path, e))?;
+        }
+    }
+    sync(directory)
+}
+
+/// Waits until the names in a directory are on the disk.
+fn sync(directory: &Path) -> Result<()> {
+    // Directories cannot be opened for this on every system; there the rename has to do.
+    if cfg!(unix) {
+        let synced = fs::File::open(directory).and_then(|file| file.sync_all());
+        synced.map_err(|error| Error::io("sync", directory, error))?;
+    }
+    Ok(())
+}

@@ -1,0 +1,70 @@
+//! The practice corpus as a prepared directory: something to train on without any data.
+
+use super::{Outcome, Progress, Request, SplitDocuments, prepare_generated};
+use crate::practice::{PracticeConfig, generate};
+use crate::{Error, Result};
+
+/// Pieces that suit the few hundred words of the practice corpus.
+pub const PRACTICE_VOCABULARY_SIZE: usize = 1_000;
+
+/// Generates and prepares the practice corpus; its text and its contrastive set go into the folder
+/// `text` of the directory.
+pub fn prepare_practice(
+    config: &PracticeConfig,
+    request: &Request<'_>,
+    progress: &mut dyn Progress,
+) -> Result<Outcome> {
+    let settings = serde_json::to_value(config)
+        .map_err(|error| Error::new(format!("cannot describe the practice corpus: {error}")))?;
+    let generate = |staging: &std::path::Path| {
+        let practice = generate(config)?;
+        practice.write(config.language, &staging.join("text"))?;
+        let splits =
+            [("train", practice.train), ("valid", practice.valid), ("test", practice.test)];
+        splits
+            .into_iter()
+            .filter(|(_, documents)| !documents.is_empty())
+            .map(|(name, documents)| SplitDocuments::new(name, documents))
+            .collect()
+    };
+    prepare_generated(request, settings, generate, progress)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::*;
+    use crate::practice::PracticeLanguage;
+    use crate::prepare::{Languages, PreparedDirectory, Recipe, Silent, TokenizerRecipe};
+
+    #[test]
+    fn the_default_vocabulary_suits_both_languages() {
+        for language in [PracticeLanguage::German, PracticeLanguage::French] {
+            let directory = tempfile::tempdir().unwrap();
+            let output = directory.path().join("practice");
+            let config = PracticeConfig { train_documents: 600, ..PracticeConfig::new(language) };
+            let recipe = Recipe {
+                languages: Languages { source: "en".into(), target: language.code().into() },
+                tokenizer: TokenizerRecipe {
+                    vocabulary_size: PRACTICE_VOCABULARY_SIZE,
+                    ..TokenizerRecipe::default()
+                },
+                ..Recipe::default()
+            };
+            let data = Path::new("");
+            let request =
+                Request { recipe: &recipe, data, output: &output, threads: 2, force: false };
+            let outcome = prepare_practice(&config, &request, &mut Silent).unwrap();
+            let again = prepare_practice(&config, &request, &mut Silent).unwrap();
+            assert_eq!(again, Outcome::Unchanged(outcome.manifest().clone()));
+            let prepared = PreparedDirectory::open(&output).unwrap();
+            assert_eq!(prepared.split("train").unwrap().documents(), 600);
+            assert!(output.join("text/contrastive.json").is_file());
+            // The splits share their words.
+            for split in &prepared.manifest().splits {
+                assert_eq!(split.source.unknown, 0, "{}", split.name);
+            }
+        }
+    }
+}

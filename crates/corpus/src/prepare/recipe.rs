@@ -1,0 +1,215 @@
+//! What to prepare: a recipe in TOML, or the same from the command line.
+
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use crate::tokenizer::TrainSettings;
+use crate::{Error, Format, Input, Result};
+
+/// Everything that determines a prepared directory, except the content of the input files.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Recipe {
+    /// Which languages; used in names and tables.
+    pub languages: Languages,
+    /// How text becomes tokens.
+    #[serde(default)]
+    pub tokenizer: TokenizerRecipe,
+    /// Text to train on; tokenizers see nothing else.
+    #[serde(default)]
+    pub train: Vec<InputFiles>,
+    /// Text that decides when training stops.
+    #[serde(default)]
+    pub valid: Vec<InputFiles>,
+    /// Text to evaluate on.
+    #[serde(default)]
+    pub test: Vec<InputFiles>,
+}
+
+/// The two languages, as codes such as `en` and `de`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Languages {
+    /// The language to translate from.
+    pub source: String,
+    /// The language to translate into.
+    pub target: String,
+}
+
+impl Default for Languages {
+    fn default() -> Self {
+        Self { source: "source".into(), target: "target".into() }
+    }
+}
+
+/// How the tokenizers come about.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct TokenizerRecipe {
+    /// Pieces per vocabulary, special tokens included; 20,000 as in the paper.
+    pub vocabulary_size: usize,
+    /// One vocabulary for both languages instead of one each.
+    pub joint: bool,
+    /// A SentencePiece model to import for the source language, instead of training.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub source: Option<ImportFiles>,
+    /// The same for the target language.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub target: Option<ImportFiles>,
+}
+
+impl Default for TokenizerRecipe {
+    fn default() -> Self {
+        Self {
+            vocabulary_size: TrainSettings::default().vocabulary_size,
+            joint: false,
+            source: None,
+            target: None,
+        }
+    }
+}
+
+/// A tokenizer made elsewhere.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ImportFiles {
+    /// SentencePiece's `.model`.
+    pub model: PathBuf,
+    /// fairseq's `dict.txt`, for its ids.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub dictionary: Option<PathBuf>,
+}
+
+/// The files of one part of a split.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct InputFiles {
+    /// The source side, or the only file.
+    pub source: PathBuf,
+    /// The target side, where it is a file of its own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub target: Option<PathBuf>,
+    /// One document id per line; found beside the source if it is not named.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub docids: Option<PathBuf>,
+    /// The format, if it should not be guessed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub format: Option<String>,
+}
+
+impl InputFiles {
+    /// The same files for the readers, below a directory.
+    pub fn input(&self, data: &Path) -> Result<Input> {
+        Ok(Input {
+            source: data.join(&self.source),
+            target: self.target.as_ref().map(|path| data.join(path)),
+            docids: self.docids.as_ref().map(|path| data.join(path)),
+            format: self.format.as_deref().map(str::parse::<Format>).transpose()?,
+        })
+    }
+}
+
+/// The names of the splits, in the order of every table.
+pub const SPLITS: [&str; 3] = ["train", "valid", "test"];
+
+impl Recipe {
+    /// Reads a recipe file.
+    pub fn load(path: &Path) -> Result<Self> {
+        let text = std::fs::read_to_string(path).map_err(|error| Error::io("read", path, error))?;
+        toml::from_str(&text).map_err(|error| {
+            let line = error
+                .span()
+                .map(|span| text.get(..span.start).unwrap_or(&text).matches('\n').count() + 1);
+            let problem = Error::new(format!("not a recipe: {}", error.message()))
+                .in_file(path)
+                .remedy("see recipes/iwslt17-en-de.toml for an example");
+            match line {
+                Some(line) => problem.at_line(line),
+                None => problem,
+            }
+        })
+    }
+
+    /// The files of a split.
+    pub fn split(&self, name: &str) -> &[InputFiles] {
+        match name {
+            "train" => &self.train,
+            "valid" => &self.valid,
+            "test" => &self.test,
+            _ => &[],
+        }
+    }
+
+    /// Refuses what cannot be prepared, before anything is read.
+    pub fn check(&self) -> Result<()> {
+        let imports = [&self.tokenizer.source, &self.tokenizer.target];
+        let imported = imports.iter().filter(|import| import.is_some()).count();
+        if imported < 2 && self.train.is_empty() {
+            return Err(Error::new("nothing to train the tokenizers on").remedy(
+                "name the files of the training split, or import a tokenizer for each language",
+            ));
+        }
+        if self.tokenizer.joint && imported > 0 {
+            return Err(Error::new(
+                "a joint vocabulary and an imported tokenizer exclude each other",
+            )
+            .remedy("import the same files for both languages instead"));
+        }
+        if SPLITS.iter().all(|split| self.split(split).is_empty()) {
+            return Err(Error::new("no split has any files").remedy("name at least one split"));
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_recipe_reads_as_it_looks() {
+        let recipe: Recipe = toml::from_str(
+            "[languages]\nsource = \"en\"\ntarget = \"de\"\n\
+             [tokenizer]\nvocabulary_size = 300\n\
+             [[train]]\nsource = \"train.en\"\ntarget = \"train.de\"\n\
+             [[test]]\nsource = \"a.xml\"\nformat = \"lines\"\n",
+        )
+        .unwrap();
+        assert_eq!(recipe.tokenizer.vocabulary_size, 300);
+        assert!(!recipe.tokenizer.joint);
+        assert_eq!(recipe.split("train").len(), 1);
+        assert!(recipe.split("valid").is_empty());
+        recipe.check().unwrap();
+        let input = recipe.test[0].input(Path::new("data")).unwrap();
+        assert_eq!(input.source, Path::new("data/a.xml"));
+    }
+
+    #[test]
+    fn a_misspelled_key_is_named_with_its_line() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("recipe.toml");
+        std::fs::write(&path, "[languages]\nsource = \"en\"\ntarget = \"de\"\n[tokeniser]\n")
+            .unwrap();
+        let error = Recipe::load(&path).unwrap_err().to_string();
+        assert!(error.contains("recipe.toml:4: ") && error.contains("tokeniser"), "{error}");
+    }
+
+    #[test]
+    fn contradictions_are_refused() {
+        let error = Recipe::default().check().unwrap_err().to_string();
+        assert!(error.contains("nothing to train"), "{error}");
+        let import = ImportFiles { model: "a.model".into(), dictionary: None };
+        let mut recipe = Recipe::default();
+        recipe.train.push(InputFiles::default());
+        recipe.tokenizer.joint = true;
+        recipe.tokenizer.source = Some(import.clone());
+        let error = recipe.check().unwrap_err().to_string();
+        assert!(error.contains("joint"), "{error}");
+        recipe = Recipe::default();
+        recipe.tokenizer.source = Some(import.clone());
+        recipe.tokenizer.target = Some(import);
+        let error = recipe.check().unwrap_err().to_string();
+        assert!(error.contains("no split"), "{error}");
+    }
+}

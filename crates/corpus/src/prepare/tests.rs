@@ -1,0 +1,256 @@
+//! Preparation from files to a directory and back.
+
+use std::fmt::Write as _;
+use std::fs;
+
+use super::*;
+
+const WORDS: [&str; 12] = [
+    "lamp", "river", "window", "garden", "letter", "stone", "bread", "music", "winter", "morning",
+    "button", "ladder",
+];
+
+/// A small corpus of invented lines in a fresh directory.
+fn corpus() -> tempfile::TempDir {
+    let directory = tempfile::tempdir().unwrap();
+    for (split, count) in [("train", 120), ("valid", 12), ("test", 9)] {
+        let mut files = [String::new(), String::new(), String::new()];
+        for line in 0..count {
+            let word = |step: usize| WORDS[(line * step + split.len() + line / 7) % WORDS.len()];
+            writeln!(files[0], "The {} saw a {} {line}.", word(1), word(5)).unwrap();
+            writeln!(files[1], "Das {} sah ein {} {line}.", word(1), word(5)).unwrap();
+            writeln!(files[2], "{split}-{}", line / 6).unwrap();
+        }
+        for (ending, text) in ["en", "de", "docids"].iter().zip(files) {
+            fs::write(directory.path().join(format!("{split}.{ending}")), text).unwrap();
+        }
+    }
+    directory
+}
+
+fn recipe() -> Recipe {
+    let files = |split: &str| {
+        vec![InputFiles {
+            source: format!("{split}.en").into(),
+            target: Some(format!("{split}.de").into()),
+            ..InputFiles::default()
+        }]
+    };
+    Recipe {
+        languages: Languages { source: "en".into(), target: "de".into() },
+        tokenizer: TokenizerRecipe { vocabulary_size: 70, ..TokenizerRecipe::default() },
+        train: files("train"),
+        valid: files("valid"),
+        test: files("test"),
+    }
+}
+
+fn run(data: &Path, recipe: &Recipe, threads: usize) -> Result<Outcome> {
+    let output = data.join("prepared");
+    let request = Request { recipe, data, output: &output, threads, force: false };
+    prepare(&request, &mut Silent)
+}
+
+fn names(directory: &Path) -> Vec<String> {
+    let mut names: Vec<String> = fs::read_dir(directory)
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().to_string_lossy().into_owned())
+        .collect();
+    names.sort();
+    names
+}
+
+#[test]
+fn a_directory_holds_everything_and_opens_again() {
+    let corpus = corpus();
+    let data = corpus.path();
+    let outcome = run(data, &recipe(), 2).unwrap();
+    assert!(matches!(outcome, Outcome::Written(_)));
+    let output = data.join("prepared");
+    assert_eq!(
+        names(&output),
+        [
+            "manifest.json",
+            "test.tokens",
+            "tokenizer.source.json",
+            "tokenizer.target.json",
+            "train.tokens",
+            "valid.tokens"
+        ]
+    );
+    let prepared = PreparedDirectory::open(&output).unwrap();
+    assert_eq!(prepared.manifest(), outcome.manifest());
+    let manifest = prepared.manifest();
+    // Document ids beside the source belong to the inputs.
+    assert_eq!(manifest.inputs.len(), 9);
+    assert_eq!(manifest.outputs.len(), 5);
+    assert_eq!(manifest.vocabularies, Vocabularies { source: 70, target: 70 });
+    let split = |s: &SplitStatistics| (s.name.clone(), s.documents, s.sentences);
+    assert_eq!(
+        manifest.splits.iter().map(split).collect::<Vec<_>>(),
+        [("train".into(), 20, 120), ("valid".into(), 2, 12), ("test".into(), 2, 9)]
+    );
+    assert!(manifest.table().to_string().contains("tok/sent de"));
+
+    let tokenizer = prepared.tokenizer(Side::Source).unwrap();
+    let store = prepared.split("test").unwrap();
+    let mut tokens = Vec::new();
+    store.append(Side::Source, 3, &mut tokens);
+    let line = fs::read_to_string(data.join("test.en")).unwrap();
+    assert_eq!(tokenizer.decode(&tokens), line.lines().nth(3).unwrap());
+    assert_eq!(store.document_name(1), "test-1");
+    let error = prepared.split("dev").unwrap_err().to_string();
+    assert!(error.contains("it has train, valid, test"), "{error}");
+}
+
+#[test]
+fn unchanged_inputs_are_left_alone_and_changes_are_noticed() {
+    let corpus = corpus();
+    let data = corpus.path();
+    let first = run(data, &recipe(), 1).unwrap();
+    let unchanged =
+        |recipe: &Recipe| matches!(run(data, recipe, 2).unwrap(), Outcome::Unchanged(_));
+    assert!(unchanged(&recipe()));
+    // Threads change nothing, so the forced run gives the same manifest.
+    let output = data.join("prepared");
+    let again = Request { recipe: &recipe(), data, output: &output, threads: 3, force: true };
+    assert_eq!(prepare(&again, &mut Silent).unwrap(), first);
+    // A setting, an input, a damaged output, a missing output.
+    let mut other = recipe();
+    other.tokenizer.vocabulary_size = 71;
+    assert!(!unchanged(&other));
+    assert!(!unchanged(&recipe()));
+    fs::write(data.join("valid.docids"), "one\n".repeat(12)).unwrap();
+    assert!(!unchanged(&recipe()));
+    assert!(unchanged(&recipe()));
+    fs::write(output.join("test.tokens"), "noise").unwrap();
+    assert!(!unchanged(&recipe()));
+    fs::remove_file(output.join("tokenizer.target.json")).unwrap();
+    assert!(!unchanged(&recipe()));
+    assert!(unchanged(&recipe()));
+    assert!(names(data).iter().all(|name| !name.starts_with('.')), "nothing is left beside it");
+}
+
+#[test]
+fn errors_leave_nothing_behind_and_keep_what_was_there() {
+    let corpus = corpus();
+    let data = corpus.path();
+    let fail = |recipe: &Recipe, reason: &str| {
+        let before = names(data);
+        let error = run(data, recipe, 2).unwrap_err().to_string();
+        assert!(error.contains(reason), "{error}");
+        assert_eq!(names(data), before);
+    };
+    let mut large = recipe();
+    large.tokenizer.vocabulary_size = 20_000;
+    fail(&large, "but 20000 were asked for");
+    let mut missing = recipe();
+    missing.test[0].source = "none.en".into();
+    fail(&missing, "none.en: cannot read");
+    let first = run(data, &recipe(), 2).unwrap();
+    fail(&large, "but 20000 were asked for");
+    fs::write(data.join("valid.de"), "Zu kurz.\n").unwrap();
+    fail(&recipe(), "12 lines");
+    fs::write(data.join("valid.en"), "").unwrap();
+    fs::write(data.join("valid.de"), "").unwrap();
+    fs::write(data.join("valid.docids"), "").unwrap();
+    fail(&recipe(), "valid");
+    assert_eq!(
+        PreparedDirectory::open(&data.join("prepared")).unwrap().manifest(),
+        first.manifest()
+    );
+}
+
+#[test]
+fn an_interrupted_run_starts_clean() {
+    let corpus = corpus();
+    let data = corpus.path();
+    // As if killed while writing …
+    let staging = data.join(".prepared.preparing");
+    fs::create_dir(&staging).unwrap();
+    fs::write(staging.join("train.tokens"), "half").unwrap();
+    fs::write(staging.join("leftover"), "half").unwrap();
+    let first = run(data, &recipe(), 2).unwrap();
+    assert!(!staging.exists());
+    assert!(!data.join("prepared/leftover").exists());
+    // … and as if killed between the two renames: nothing is lost.
+    fs::rename(data.join("prepared"), data.join(".prepared.previous")).unwrap();
+    fs::create_dir(&staging).unwrap();
+    assert_eq!(run(data, &recipe(), 2).unwrap().manifest(), first.manifest());
+    assert!(!staging.exists() && !data.join(".prepared.previous").exists());
+}
+
+#[test]
+fn a_foreign_directory_is_never_replaced() {
+    let corpus = corpus();
+    let data = corpus.path();
+    fs::create_dir(data.join("prepared")).unwrap();
+    fs::write(data.join("prepared/thesis.txt"), "years of work").unwrap();
+    let error = run(data, &recipe(), 2).unwrap_err().to_string();
+    assert!(error.contains("did not write"), "{error}");
+    assert_eq!(fs::read_to_string(data.join("prepared/thesis.txt")).unwrap(), "years of work");
+}
+
+#[test]
+fn joint_vocabularies_and_imports() {
+    let corpus = corpus();
+    let data = corpus.path();
+    let mut joint = recipe();
+    joint.tokenizer.joint = true;
+    run(data, &joint, 2).unwrap();
+    let read = |name: &str| fs::read_to_string(data.join("prepared").join(name)).unwrap();
+    assert_eq!(read("tokenizer.source.json"), read("tokenizer.target.json"));
+
+    let fixtures = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/sentencepiece");
+    let mut import = recipe();
+    let files = ImportFiles {
+        model: fixtures.join("bpe.model"),
+        dictionary: Some(fixtures.join("bpe.dict.txt")),
+    };
+    import.tokenizer.source = Some(files.clone());
+    import.tokenizer.target = Some(files);
+    import.train.clear();
+    let outcome = run(data, &import, 2).unwrap();
+    assert_eq!(outcome.manifest().splits.len(), 2);
+    let prepared = PreparedDirectory::open(&data.join("prepared")).unwrap();
+    assert_eq!(prepared.tokenizer(Side::Target).unwrap().id("<brk>"), Some(4));
+    assert_eq!(names(&data.join("prepared")).len(), 7);
+}
+
+#[test]
+fn generated_text_is_prepared_too() {
+    let directory = tempfile::tempdir().unwrap();
+    let output = directory.path().join("practice");
+    let mut recipe = recipe();
+    recipe.train.clear();
+    recipe.valid.clear();
+    recipe.test.clear();
+    recipe.tokenizer.vocabulary_size = 30;
+    let request = Request {
+        recipe: &recipe,
+        data: directory.path(),
+        output: &output,
+        threads: 2,
+        force: false,
+    };
+    let generate = |seed: u64| {
+        prepare_generated(
+            &request,
+            serde_json::json!({ "seed": seed }),
+            |staging| {
+                fs::create_dir(staging.join("text")).unwrap();
+                fs::write(staging.join("text/note"), "kept").unwrap();
+                let pair =
+                    |n: u64| crate::Segment::pair(format!("Row {n}."), format!("Zeile {n}."));
+                let document = crate::Document::new("a", (0..9).map(|n| pair(n + seed)).collect());
+                Ok(vec![SplitDocuments::new("train", vec![document])?])
+            },
+            &mut Silent,
+        )
+    };
+    assert!(matches!(generate(1).unwrap(), Outcome::Written(_)));
+    assert!(matches!(generate(1).unwrap(), Outcome::Unchanged(_)));
+    let second = generate(2).unwrap();
+    assert!(matches!(second, Outcome::Written(_)));
+    assert!(second.manifest().outputs.iter().any(|output| output.file == "text/note"));
+}

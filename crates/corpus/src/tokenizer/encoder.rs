@@ -1,0 +1,50 @@
+//! Encoding many lines: a tokenizer with a memory for the words it has met.
+
+use rustc_hash::FxHashMap;
+
+use super::normalise::normalise;
+use super::words::for_each_word;
+use super::{Kind, Tokenizer};
+
+/// When this many different words are remembered, the memory starts anew: a bound on space, and
+/// frequent words come back at once.
+const REMEMBERED_WORDS: usize = 1 << 18;
+
+/// Encodes text; keeps the pieces of words seen before. Not shared between threads.
+#[derive(Debug)]
+pub struct Encoder<'a> {
+    tokenizer: &'a Tokenizer,
+    /// For each word, where its ids lie in `ids`. Looked up, never iterated.
+    words: FxHashMap<Box<str>, (u32, u32)>,
+    ids: Vec<u32>,
+    buffer: String,
+}
+
+impl<'a> Encoder<'a> {
+    pub(super) fn new(tokenizer: &'a Tokenizer) -> Self {
+        Self { tokenizer, words: FxHashMap::default(), ids: Vec::new(), buffer: String::new() }
+    }
+
+    /// Appends the ids of `text`, without `</s>`.
+    pub fn encode(&mut self, text: &str, output: &mut Vec<u32>) {
+        let pairs = match &self.tokenizer.kind {
+            Kind::BytePairs(pairs) => pairs,
+            Kind::Imported(imported) => return imported.encode(text, output),
+        };
+        let Self { words, ids, buffer, .. } = self;
+        for_each_word(&normalise(text), buffer, |word| {
+            if let Some(&(start, end)) = words.get(word) {
+                output.extend_from_slice(&ids[start as usize..end as usize]);
+                return;
+            }
+            if words.len() >= REMEMBERED_WORDS {
+                words.clear();
+                ids.clear();
+            }
+            let start = ids.len();
+            pairs.encode_word(word, ids);
+            words.insert(word.into(), (start as u32, ids.len() as u32));
+            output.extend_from_slice(&ids[start..]);
+        });
+    }
+}

@@ -1,0 +1,365 @@
+//! Learning byte-pair merges: the most frequent neighbours become one piece, until there are enough.
+//!
+//! Written for this crate because the trainer of the `tokenizers` library counts in 32 bits, applies
+//! its length limit after the fact, and pays for thread hand-over at each of 20,000 merges. The
+//! result is the same kind of model and is handed to that library.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+use rustc_hash::FxHashMap;
+
+use super::normalise::normalise;
+use super::special::{SPACE_MARK, SPECIAL};
+use super::words::for_each_word;
+use crate::{Error, Result};
+
+/// How a tokenizer is trained.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TrainSettings {
+    /// Pieces in the vocabulary, the five special tokens included.
+    pub vocabulary_size: usize,
+    /// The most characters in one piece, the space mark included; SentencePiece has 16 too.
+    pub longest_piece: usize,
+}
+
+impl Default for TrainSettings {
+    fn default() -> Self {
+        Self { vocabulary_size: 20_000, longest_piece: 16 }
+    }
+}
+
+/// Counts of distinct words over the training text.
+#[derive(Debug, Default)]
+pub struct WordCounts {
+    counts: FxHashMap<Box<str>, u64>,
+    buffer: String,
+}
+
+impl WordCounts {
+    /// Counts the words of one line, as it came from the file.
+    pub fn add_line(&mut self, line: &str) {
+        let Self { counts, buffer } = self;
+        for_each_word(&normalise(line), buffer, |word| {
+            if let Some(count) = counts.get_mut(word) {
+                *count += 1;
+            } else {
+                counts.insert(word.into(), 1);
+            }
+        });
+    }
+
+    /// Adds the counts of another part of the text.
+    pub fn merge(&mut self, other: Self) {
+        #[expect(clippy::iter_over_hash_type, reason = "sums do not depend on the order")]
+        for (word, count) in other.counts {
+            *self.counts.entry(word).or_insert(0) += count;
+        }
+    }
+
+    /// Words in a fixed order, so that the result depends on nothing but the text.
+    fn sorted(&self) -> Vec<(&str, u64)> {
+        let mut words: Vec<(&str, u64)> =
+            self.counts.iter().map(|(word, &count)| (word.as_ref(), count)).collect();
+        words.sort_unstable();
+        words
+    }
+}
+
+/// What was learned: pieces by id, and merges in the order in which they apply.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Learned {
+    /// The vocabulary; the index is the id.
+    pub pieces: Vec<String>,
+    /// Pairs of pieces that are joined, the most frequent first.
+    pub merges: Vec<(String, String)>,
+}
+
+type Pair = (u32, u32);
+
+/// Where a pair of neighbours occurs, and how often.
+#[derive(Default)]
+struct Occurrences {
+    count: i64,
+    /// Words that held the pair at some time; may name a word twice or in vain.
+    words: Vec<u32>,
+}
+
+/// Learns merges until the vocabulary is full; `progress` hears the number of pieces so far.
+pub fn learn(
+    counts: &WordCounts,
+    settings: TrainSettings,
+    progress: &mut dyn FnMut(usize),
+) -> Result<Learned> {
+    let words = counts.sorted();
+    let mut learner = Learner::new(&words, settings)?;
+    learner.count_pairs();
+    while learner.pieces.len() < settings.vocabulary_size {
+        let Some(pair) = learner.most_frequent() else {
+            return Err(Error::new(format!(
+                "the training text gives only {} pieces, but {} were asked for",
+                learner.pieces.len(),
+                settings.vocabulary_size
+            ))
+            .remedy(format!(
+                "ask for a vocabulary of at most {} pieces, or train on more text",
+                learner.pieces.len()
+            )));
+        };
+        learner.join(pair);
+        progress(learner.pieces.len());
+    }
+    let merges = learner
+        .merges
+        .iter()
+        .map(|&(left, right)| {
+            (learner.pieces[left as usize].clone(), learner.pieces[right as usize].clone())
+        })
+        .collect();
+    Ok(Learned { pieces: learner.pieces, merges })
+}
+
+struct Learner {
+    settings: TrainSettings,
+    pieces: Vec<String>,
+    /// Characters in each piece.
+    lengths: Vec<usize>,
+    ids: FxHashMap<String, u32>,
+    words: Vec<Vec<u32>>,
+    counts: Vec<i64>,
+    pairs: FxHashMap<Pair, Occurrences>,
+    /// Candidates with the count at which they were queued; checked again when they come up.
+    queue: BinaryHeap<(i64, Reverse<Pair>)>,
+    merges: Vec<Pair>,
+}
+
+impl Learner {
+    fn new(words: &[(&str, u64)], settings: TrainSettings) -> Result<Self> {
+        if words.is_empty() {
+            return Err(Error::new("the training text is empty, so no tokenizer can be learned")
+                .remedy("check that the training files hold text"));
+        }
+        let mut alphabet: Vec<char> =
+            words.iter().flat_map(|(word, _)| word.chars()).map(mark_space).collect();
+        alphabet.sort_unstable();
+        alphabet.dedup();
+        let needed = SPECIAL.len() + alphabet.len();
+        if settings.vocabulary_size < needed {
+            return Err(Error::new(format!(
+                "a vocabulary of {} pieces cannot hold the {} special tokens and the {} distinct \
+                 characters of the training text",
+                settings.vocabulary_size,
+                SPECIAL.len(),
+                alphabet.len()
+            ))
+            .remedy(format!("ask for at least {needed} pieces")));
+        }
+        let mut pieces: Vec<String> = SPECIAL.iter().map(ToString::to_string).collect();
+        pieces.extend(alphabet.iter().map(ToString::to_string));
+        let lengths = pieces.iter().map(|piece| piece.chars().count()).collect();
+        let ids: FxHashMap<String, u32> =
+            pieces.iter().enumerate().map(|(id, piece)| (piece.clone(), id as u32)).collect();
+        let letters: FxHashMap<char, u32> = alphabet
+            .iter()
+            .enumerate()
+            .map(|(index, &c)| (c, (SPECIAL.len() + index) as u32))
+            .collect();
+        Ok(Self {
+            settings,
+            pieces,
+            lengths,
+            ids,
+            words: words
+                .iter()
+                .map(|(word, _)| word.chars().map(|c| letters[&mark_space(c)]).collect())
+                .collect(),
+            counts: words.iter().map(|&(_, count)| count as i64).collect(),
+            pairs: FxHashMap::default(),
+            queue: BinaryHeap::new(),
+            merges: Vec::new(),
+        })
+    }
+
+    fn count_pairs(&mut self) {
+        let words = std::mem::take(&mut self.words);
+        for (index, word) in words.iter().enumerate() {
+            for pair in word.windows(2) {
+                self.change((pair[0], pair[1]), self.counts[index], index as u32);
+            }
+        }
+        self.words = words;
+        self.queue = self.pairs.iter().map(|(&pair, found)| (found.count, Reverse(pair))).collect();
+    }
+
+    /// Adds to the count of a pair, unless joining it would make too long a piece.
+    fn change(&mut self, pair: Pair, by: i64, word: u32) {
+        if self.lengths[pair.0 as usize] + self.lengths[pair.1 as usize]
+            > self.settings.longest_piece
+        {
+            return;
+        }
+        let found = self.pairs.entry(pair).or_default();
+        found.count += by;
+        if by > 0 && found.words.last() != Some(&word) {
+            found.words.push(word);
+        }
+    }
+
+    /// The most frequent pair; of equally frequent ones, that of the oldest pieces.
+    fn most_frequent(&mut self) -> Option<Pair> {
+        while let Some((queued, Reverse(pair))) = self.queue.pop() {
+            let count = self.pairs.get(&pair).map_or(0, |found| found.count);
+            if count <= 0 {
+                continue;
+            }
+            if count < queued {
+                self.queue.push((count, Reverse(pair)));
+                continue;
+            }
+            return Some(pair);
+        }
+        None
+    }
+
+    fn join(&mut self, pair: Pair) {
+        let joined = format!("{}{}", self.pieces[pair.0 as usize], self.pieces[pair.1 as usize]);
+        // The same string can be reached on two ways (a+bc, ab+c): one piece, two merges.
+        let id = if let Some(&id) = self.ids.get(&joined) {
+            id
+        } else {
+            let id = self.pieces.len() as u32;
+            self.lengths.push(joined.chars().count());
+            self.ids.insert(joined.clone(), id);
+            self.pieces.push(joined);
+            id
+        };
+        self.merges.push(pair);
+        let Some(occurrences) = self.pairs.remove(&pair) else { return };
+        let mut touched: Vec<Pair> = Vec::new();
+        for index in occurrences.words {
+            let word = std::mem::take(&mut self.words[index as usize]);
+            self.words[index as usize] = self.join_in_word(word, index, pair, id, &mut touched);
+        }
+        // Whatever the word updates counted for the joined pair itself is gone with it.
+        self.pairs.remove(&pair);
+        touched.sort_unstable();
+        touched.dedup();
+        for new in touched {
+            if let Some(found) = self.pairs.get(&new)
+                && found.count > 0
+            {
+                self.queue.push((found.count, Reverse(new)));
+            }
+        }
+    }
+
+    fn join_in_word(
+        &mut self,
+        word: Vec<u32>,
+        index: u32,
+        pair: Pair,
+        id: u32,
+        touched: &mut Vec<Pair>,
+    ) -> Vec<u32> {
+        let count = self.counts[index as usize];
+        let mut joined: Vec<u32> = Vec::with_capacity(word.len());
+        let mut position = 0;
+        while position < word.len() {
+            let here = word[position];
+            if here != pair.0 || word.get(position + 1) != Some(&pair.1) {
+                joined.push(here);
+                position += 1;
+                continue;
+            }
+            // One edit of the word as it stands now, `joined` followed by the rest of `word`, so
+            // that repeats such as "xyxy" need no special case.
+            if let Some(&left) = joined.last() {
+                self.change((left, pair.0), -count, index);
+                self.change((left, id), count, index);
+                touched.push((left, id));
+            }
+            if let Some(&right) = word.get(position + 2) {
+                self.change((pair.1, right), -count, index);
+                self.change((id, right), count, index);
+                touched.push((id, right));
+            }
+            joined.push(id);
+            position += 2;
+        }
+        joined
+    }
+}
+
+fn mark_space(c: char) -> char {
+    if c == ' ' { SPACE_MARK } else { c }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn counts(lines: &[&str]) -> WordCounts {
+        let mut counts = WordCounts::default();
+        for line in lines {
+            counts.add_line(line);
+        }
+        counts
+    }
+
+    /// The definition, with nothing clever: count all pairs anew before each merge.
+    fn learn_slowly(counts: &WordCounts, settings: TrainSettings) -> Vec<(String, String)> {
+        let words = counts.sorted();
+        let mut learner = Learner::new(&words, settings).unwrap();
+        while learner.pieces.len() < settings.vocabulary_size {
+            learner.pairs.clear();
+            learner.count_pairs();
+            let mut pairs: Vec<(i64, Reverse<Pair>)> =
+                learner.pairs.iter().map(|(&pair, found)| (found.count, Reverse(pair))).collect();
+            pairs.sort_unstable();
+            let Some(&(_, Reverse(pair))) = pairs.last() else { break };
+            learner.join(pair);
+        }
+        let name = |id: u32| learner.pieces[id as usize].clone();
+        learner.merges.iter().map(|&(left, right)| (name(left), name(right))).collect()
+    }
+
+    #[test]
+    fn incremental_counts_equal_counting_anew() {
+        let text = [
+            "banana bandana ananas xyxyxy aaaa aaaaa aaa",
+            "she sells sea shells, 1990 and 1991, ,,,,, …",
+            "lalala lala la papapapa anan nana",
+        ];
+        let counts = counts(&text);
+        for longest_piece in [3, 6, 16] {
+            let settings = TrainSettings { vocabulary_size: 50, longest_piece };
+            let fast = learn(&counts, settings, &mut |_| {}).unwrap();
+            assert_eq!(fast.merges, learn_slowly(&counts, settings));
+            assert_eq!(fast.pieces.len(), 50);
+            assert!(fast.pieces[5..].iter().all(|p| p.chars().count() <= longest_piece));
+        }
+    }
+
+    #[test]
+    fn order_of_lines_does_not_matter() {
+        let settings = TrainSettings { vocabulary_size: 30, ..TrainSettings::default() };
+        let lines = ["the red rose", "a rose is red", "see the sea"];
+        let forward = learn(&counts(&lines), settings, &mut |_| {}).unwrap();
+        let mut parts = counts(&lines[1..]);
+        parts.merge(counts(&lines[..1]));
+        assert_eq!(forward, learn(&parts, settings, &mut |_| {}).unwrap());
+    }
+
+    #[test]
+    fn too_many_and_too_few_pieces_are_errors_with_the_number() {
+        let counts = counts(&["aa ab"]);
+        let settings = TrainSettings { vocabulary_size: 1000, ..TrainSettings::default() };
+        let error = learn(&counts, settings, &mut |_| {}).unwrap_err().to_string();
+        assert!(error.contains("gives only 11 pieces, but 1000"), "{error}");
+        let settings = TrainSettings { vocabulary_size: 6, ..settings };
+        let error = learn(&counts, settings, &mut |_| {}).unwrap_err().to_string();
+        assert!(error.contains("at least 8 pieces"), "{error}");
+        let error = learn(&WordCounts::default(), settings, &mut |_| {}).unwrap_err().to_string();
+        assert!(error.contains("empty"), "{error}");
+    }
+}

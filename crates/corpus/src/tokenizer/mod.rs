@@ -1,0 +1,206 @@
+//! From text to ids and back.
+//!
+//! A [`Tokenizer`] is trained here ([`Tokenizer::train`]) or imported from SentencePiece and fairseq
+//! ([`Tokenizer::import`]). Either way the ids below 5 are the special tokens of [`special`]
+//! (an imported dictionary may lack `<brk>`).
+
+mod bpe;
+mod encoder;
+mod learn;
+mod normalise;
+mod parallel;
+pub mod sentencepiece;
+pub mod special;
+mod words;
+
+use std::borrow::Cow;
+use std::path::{Path, PathBuf};
+
+pub use encoder::Encoder;
+pub use learn::{TrainSettings, WordCounts};
+pub use parallel::{count_words, encode_lines};
+
+use bpe::BytePairs;
+use sentencepiece::Imported;
+use special::{SPACE_MARK, UNKNOWN, UNKNOWN_SURFACE};
+
+use crate::{Error, Result};
+
+/// Cuts text into pieces of a fixed vocabulary.
+#[derive(Clone, Debug)]
+pub struct Tokenizer {
+    kind: Kind,
+}
+
+#[derive(Clone, Debug)]
+enum Kind {
+    BytePairs(Box<BytePairs>),
+    Imported(Box<Imported>),
+}
+
+impl Tokenizer {
+    /// Trains byte pairs on counted words; `progress` hears the number of pieces so far.
+    pub fn train(
+        counts: &WordCounts,
+        settings: TrainSettings,
+        progress: &mut dyn FnMut(usize),
+    ) -> Result<Self> {
+        let learned = learn::learn(counts, settings, progress)?;
+        Ok(Self { kind: Kind::BytePairs(Box::new(BytePairs::from_learned(&learned)?)) })
+    }
+
+    /// Imports a SentencePiece `.model`, with the ids of a fairseq `dict.txt` where one is given.
+    ///
+    /// Without a dictionary the special tokens come first, then the pieces in the model's order.
+    pub fn import(model: &Path, dictionary: Option<&Path>) -> Result<Self> {
+        let imported = Imported::read(model, dictionary)?;
+        Ok(Self { kind: Kind::Imported(Box::new(imported)) })
+    }
+
+    /// Reads the tokenizer that [`Tokenizer::save`] wrote under this name into a directory.
+    pub fn load(directory: &Path, name: &str) -> Result<Self> {
+        let files = Files::new(directory, name);
+        if files.json.exists() {
+            let pairs = BytePairs::load(&files.json)?;
+            Ok(Self { kind: Kind::BytePairs(Box::new(pairs)) })
+        } else if files.model.exists() {
+            Self::import(&files.model, files.dictionary.exists().then_some(&*files.dictionary))
+        } else {
+            Err(Error::new("no tokenizer is here")
+                .in_file(&files.json)
+                .remedy("give a directory that `abridge prepare` has written"))
+        }
+    }
+
+    /// Reads a `tokenizer.json` of this crate from any path.
+    pub fn from_file(path: &Path) -> Result<Self> {
+        Ok(Self { kind: Kind::BytePairs(Box::new(BytePairs::load(path)?)) })
+    }
+
+    /// Writes `tokenizer.<name>.json`, or for an imported one copies of what was imported
+    /// (`tokenizer.<name>.model`, `tokenizer.<name>.dict.txt`), and says which files it wrote.
+    pub fn save(&self, directory: &Path, name: &str) -> Result<Vec<PathBuf>> {
+        let files = Files::new(directory, name);
+        let write = |path: &Path, content: &[u8]| {
+            std::fs::write(path, content).map_err(|error| Error::io("write", path, error))
+        };
+        match &self.kind {
+            Kind::BytePairs(pairs) => {
+                write(&files.json, pairs.to_json()?.as_bytes())?;
+                Ok(vec![files.json])
+            }
+            Kind::Imported(imported) => {
+                write(&files.model, imported.model_bytes())?;
+                let mut written = vec![files.model];
+                if let Some(dictionary) = imported.dictionary_text() {
+                    write(&files.dictionary, dictionary.as_bytes())?;
+                    written.push(files.dictionary);
+                }
+                Ok(written)
+            }
+        }
+    }
+
+    /// The text after normalisation: what decoding gives back if no piece is unknown.
+    pub fn normalise<'a>(&self, text: &'a str) -> Cow<'a, str> {
+        match &self.kind {
+            Kind::BytePairs(_) => normalise::normalise(text),
+            Kind::Imported(imported) => Cow::Owned(imported.normalise(text)),
+        }
+    }
+
+    /// An encoder with a memory for words; make one per thread.
+    pub fn encoder(&self) -> Encoder<'_> {
+        Encoder::new(self)
+    }
+
+    /// The ids of one text, without `</s>`. For many texts use [`Tokenizer::encoder`].
+    pub fn encode(&self, text: &str) -> Vec<u32> {
+        let mut ids = Vec::new();
+        self.encoder().encode(text, &mut ids);
+        ids
+    }
+
+    /// The text of ids. Special tokens leave no trace, except that an unknown piece shows as `⁇`.
+    pub fn decode(&self, ids: &[u32]) -> String {
+        let mut text = String::new();
+        let mut bytes = Vec::new();
+        for &id in ids {
+            if let Kind::Imported(imported) = &self.kind
+                && let Some(byte) = imported.byte(id)
+            {
+                bytes.push(byte);
+                continue;
+            }
+            flush(&mut text, &mut bytes);
+            if id == UNKNOWN {
+                text.push_str(UNKNOWN_SURFACE);
+            } else if !self.is_special(id) {
+                let piece = self.piece(id).unwrap_or_default();
+                // SentencePiece drops every space at the start, not only the one it put there.
+                let drop = text.is_empty() && matches!(self.kind, Kind::Imported(_));
+                text.push_str(if drop { piece.trim_start_matches(SPACE_MARK) } else { piece });
+            }
+        }
+        flush(&mut text, &mut bytes);
+        let text = text.replace(SPACE_MARK, " ");
+        match &self.kind {
+            Kind::BytePairs(_) => text.strip_prefix(' ').unwrap_or(&text).to_owned(),
+            Kind::Imported(_) => text,
+        }
+    }
+
+    /// The number of ids, special tokens included.
+    pub fn vocabulary_size(&self) -> usize {
+        self.pieces().len()
+    }
+
+    /// The spelling of an id, with `▁` for a space.
+    pub fn piece(&self, id: u32) -> Option<&str> {
+        self.pieces().get(id as usize).map(String::as_str)
+    }
+
+    /// The id of a piece.
+    pub fn id(&self, piece: &str) -> Option<u32> {
+        match &self.kind {
+            Kind::BytePairs(pairs) => pairs.id(piece),
+            Kind::Imported(imported) => imported.id(piece),
+        }
+    }
+
+    /// Whether the id is one of the special tokens, which stand for no text.
+    pub fn is_special(&self, id: u32) -> bool {
+        self.piece(id).is_none_or(|piece| special::SPECIAL.contains(&piece))
+    }
+
+    fn pieces(&self) -> &[String] {
+        match &self.kind {
+            Kind::BytePairs(pairs) => pairs.pieces(),
+            Kind::Imported(imported) => imported.pieces(),
+        }
+    }
+}
+
+/// Bytes that an imported model spelled one by one; what is not UTF-8 shows as U+FFFD.
+fn flush(text: &mut String, bytes: &mut Vec<u8>) {
+    if !bytes.is_empty() {
+        text.push_str(&String::from_utf8_lossy(bytes));
+        bytes.clear();
+    }
+}
+
+struct Files {
+    json: PathBuf,
+    model: PathBuf,
+    dictionary: PathBuf,
+}
+
+impl Files {
+    fn new(directory: &Path, name: &str) -> Self {
+        let file = |ending: &str| directory.join(format!("tokenizer.{name}.{ending}"));
+        Self { json: file("json"), model: file("model"), dictionary: file("dict.txt") }
+    }
+}
+
+#[cfg(test)]
+mod tests;

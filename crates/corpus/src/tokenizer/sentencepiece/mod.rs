@@ -1,0 +1,165 @@
+//! Import of SentencePiece models and fairseq dictionaries, read by this crate itself.
+//!
+//! The pieces are those of SentencePiece; the ids are those of fairseq: looked up in `dict.txt` by
+//! the spelling of each piece, so that a rare character that SentencePiece does not know can still
+//! have an id of its own if the dictionary lists it.
+
+mod charsmap;
+mod fairseq;
+mod model;
+mod protobuf;
+mod segment;
+
+use std::collections::hash_map::Entry;
+use std::path::Path;
+
+use rustc_hash::FxHashMap;
+
+pub use model::Algorithm;
+use model::{Model, PieceKind};
+
+use super::special::{SPACE_MARK, SPECIAL, UNKNOWN};
+use crate::{Error, Result};
+
+/// A SentencePiece model together with the ids of the vocabulary in use.
+#[derive(Clone, Debug)]
+pub struct Imported {
+    model: Model,
+    pieces: Vec<String>,
+    ids: FxHashMap<String, u32>,
+    model_bytes: Vec<u8>,
+    dictionary: Option<String>,
+}
+
+/// One piece of a text, as SentencePiece itself reports it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Native {
+    /// Its spelling in the normalised text.
+    pub text: String,
+    /// SentencePiece's own id.
+    pub id: usize,
+}
+
+impl Imported {
+    /// Reads a `.model` and, where there is one, a `dict.txt`.
+    pub fn read(model_path: &Path, dictionary_path: Option<&Path>) -> Result<Self> {
+        let model_bytes =
+            std::fs::read(model_path).map_err(|error| Error::io("read", model_path, error))?;
+        let model = Model::parse(&model_bytes).map_err(|error| {
+            error.in_file(model_path).remedy("give the `.model` file that SentencePiece wrote")
+        })?;
+        let mut dictionary = None;
+        let pieces = if let Some(path) = dictionary_path {
+            let text =
+                std::fs::read_to_string(path).map_err(|error| Error::io("read", path, error))?;
+            let pieces = fairseq::parse(&text, path)?;
+            dictionary = Some(text);
+            pieces
+        } else {
+            let own = |piece: &&model::Piece| {
+                matches!(piece.kind, PieceKind::Normal | PieceKind::UserDefined | PieceKind::Byte)
+                    && !SPECIAL.contains(&piece.text.as_str())
+            };
+            let learned = model.pieces.iter().filter(own).map(|piece| piece.text.clone());
+            SPECIAL.iter().map(ToString::to_string).chain(learned).collect()
+        };
+        let mut ids = FxHashMap::default();
+        for (id, piece) in pieces.iter().enumerate() {
+            match ids.entry(piece.clone()) {
+                Entry::Vacant(entry) => entry.insert(id as u32),
+                Entry::Occupied(_) => {
+                    return Err(Error::new(format!("the piece `{piece}` has two ids"))
+                        .in_file(dictionary_path.unwrap_or(model_path))
+                        .remedy("remove the second line of that piece"));
+                }
+            };
+        }
+        Ok(Self { model, pieces, ids, model_bytes, dictionary })
+    }
+
+    /// The pieces of a text with SentencePiece's own ids.
+    pub fn native(&self, text: &str) -> Vec<Native> {
+        let normalised = self.model.normalise(text);
+        let mut pieces = Vec::new();
+        for (range, id) in segment::segment(&self.model, &normalised) {
+            let text = &normalised[range];
+            if id == self.model.unknown && self.model.byte_fallback {
+                pieces.extend(text.bytes().map(|byte| {
+                    let text = spell_byte(byte);
+                    Native { id: self.model.id(&text), text }
+                }));
+            } else {
+                pieces.push(Native { text: text.to_owned(), id });
+            }
+        }
+        pieces
+    }
+
+    /// Appends the ids of a text.
+    pub fn encode(&self, text: &str, output: &mut Vec<u32>) {
+        let normalised = self.model.normalise(text);
+        for (range, id) in segment::segment(&self.model, &normalised) {
+            let text = &normalised[range];
+            if id == self.model.unknown && self.model.byte_fallback {
+                output.extend(text.bytes().map(|byte| self.id_or_unknown(&spell_byte(byte))));
+            } else if self.dictionary.is_none() {
+                output.push(self.id_or_unknown(text));
+            } else {
+                // fairseq reads pieces as words between white space, so a piece that holds some
+                // (an ideographic space, say) counts as several.
+                output.extend(text.split_whitespace().map(|word| self.id_or_unknown(word)));
+            }
+        }
+    }
+
+    /// The text as the model normalises it, with its spaces as spaces.
+    pub fn normalise(&self, text: &str) -> String {
+        let normalised = self.model.normalise(text).replace(SPACE_MARK, " ");
+        normalised.trim_start_matches(' ').to_owned()
+    }
+
+    /// The pieces in order of their ids.
+    pub fn pieces(&self) -> &[String] {
+        &self.pieces
+    }
+
+    /// The id of a piece.
+    pub fn id(&self, piece: &str) -> Option<u32> {
+        self.ids.get(piece).copied()
+    }
+
+    /// The byte that an id stands for, in a model that spells unknown characters as bytes.
+    pub fn byte(&self, id: u32) -> Option<u8> {
+        if !self.model.byte_fallback {
+            return None;
+        }
+        let hexadecimal = self.pieces.get(id as usize)?.strip_prefix("<0x")?.strip_suffix('>')?;
+        u8::from_str_radix(hexadecimal, 16).ok()
+    }
+
+    /// How the model cuts text.
+    pub fn algorithm(&self) -> Algorithm {
+        self.model.algorithm
+    }
+
+    /// The bytes of the `.model`, for a copy beside a trained model.
+    pub fn model_bytes(&self) -> &[u8] {
+        &self.model_bytes
+    }
+
+    /// The text of the `dict.txt`, where there is one.
+    pub fn dictionary_text(&self) -> Option<&str> {
+        self.dictionary.as_deref()
+    }
+
+    fn id_or_unknown(&self, piece: &str) -> u32 {
+        self.id(piece).unwrap_or(UNKNOWN)
+    }
+}
+
+fn spell_byte(byte: u8) -> String {
+    format!("<0x{byte:02X}>")
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,166 @@
+//! The promises of a trained tokenizer.
+
+use proptest::prelude::*;
+
+use super::special::{BREAK, END, PAD, SPECIAL, UNKNOWN};
+use super::*;
+
+const LINES: [&str; 8] = [
+    "The kettle sings when the water is hot.",
+    "Der Kessel singt, wenn das Wasser heiß ist – „so ist es“.",
+    "Zoë paid €3.50 for 12 ﬁne apples; ½ were rotten…",
+    "  Spaces   everywhere\u{a0}and\ttabs ",
+    "A literal </s> and <brk> and <unk> in the text",
+    "u\u{308}ber\u{ad}all ´ und ▁ Striche",
+    "漢字とかな, русский текст, العربية, हिन्दी",
+    "",
+];
+
+fn trained(vocabulary_size: usize) -> Tokenizer {
+    let settings = TrainSettings { vocabulary_size, ..TrainSettings::default() };
+    Tokenizer::train(&count_words(&LINES, 2), settings, &mut |_| {}).unwrap()
+}
+
+fn byte_pairs(tokenizer: &Tokenizer) -> &BytePairs {
+    match &tokenizer.kind {
+        Kind::BytePairs(pairs) => pairs,
+        Kind::Imported(_) => unreachable!("it was trained"),
+    }
+}
+
+#[test]
+fn special_tokens_have_their_places() {
+    let tokenizer = trained(160);
+    assert_eq!(tokenizer.vocabulary_size(), 160);
+    for (id, special) in SPECIAL.iter().enumerate() {
+        assert_eq!(tokenizer.piece(id as u32), Some(*special));
+        assert_eq!(tokenizer.id(special), Some(id as u32));
+        assert!(tokenizer.is_special(id as u32));
+    }
+    assert!(!tokenizer.is_special(5));
+}
+
+#[test]
+fn training_text_has_no_unknown_and_comes_back() {
+    let tokenizer = trained(160);
+    for line in LINES {
+        let ids = tokenizer.encode(line);
+        assert!(ids.iter().all(|&id| !tokenizer.is_special(id)), "{line:?}: {ids:?}");
+        assert_eq!(tokenizer.decode(&ids), tokenizer.normalise(line), "{line:?}");
+    }
+}
+
+#[test]
+fn special_tokens_leave_no_trace_in_text() {
+    let tokenizer = trained(160);
+    let mut ids = tokenizer.encode("the water");
+    ids.insert(0, PAD);
+    ids.extend([BREAK, END, 4_000_000]);
+    assert_eq!(tokenizer.decode(&ids), "the water");
+    let ids = tokenizer.encode("water \u{1F600}\u{1F600}");
+    assert_eq!(ids.iter().filter(|&&id| id == UNKNOWN).count(), 1);
+    assert!(tokenizer.decode(&ids).ends_with(UNKNOWN_SURFACE));
+}
+
+#[test]
+fn saved_loaded_and_the_same() {
+    let directory = tempfile::tempdir().unwrap();
+    let tokenizer = trained(160);
+    let files = tokenizer.save(directory.path(), "source").unwrap();
+    assert_eq!(files, [directory.path().join("tokenizer.source.json")]);
+    let again = Tokenizer::load(directory.path(), "source").unwrap();
+    assert_eq!(byte_pairs(&again).to_json().unwrap(), byte_pairs(&tokenizer).to_json().unwrap());
+    for line in LINES {
+        assert_eq!(again.encode(line), tokenizer.encode(line));
+    }
+    let error = Tokenizer::load(directory.path(), "target").unwrap_err().to_string();
+    assert!(error.contains("tokenizer.target.json"), "{error}");
+}
+
+#[test]
+fn foreign_and_damaged_files_are_refused_with_a_reason() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("tokenizer.json");
+    let good = byte_pairs(&trained(160)).to_json().unwrap();
+    let cases = [
+        (good.replace("NFKC", "NFC"), "`normalizer`"),
+        (good.replace("</s>\":2", "</s>\":7"), "not a usable tokenizer"),
+        (good[..good.len() / 2].to_owned(), "not a usable tokenizer"),
+        (good.replace("\"fuse_unk\":true", "\"fuse_unk\":false"), "options"),
+        (String::new(), "not a usable tokenizer"),
+    ];
+    for (content, reason) in cases {
+        std::fs::write(&path, content).unwrap();
+        let error = Tokenizer::from_file(&path).unwrap_err().to_string();
+        assert!(error.contains(reason) && error.contains("tokenizer.json"), "{error}");
+    }
+}
+
+#[test]
+fn threads_change_nothing() {
+    let tokenizer = trained(160);
+    let lines: Vec<&str> = LINES.iter().cycle().take(101).copied().collect();
+    let (ids, ends) = encode_lines(&tokenizer, &lines, 1);
+    assert_eq!(ends.len(), lines.len());
+    assert_eq!(ids[ends[0]..ends[1]], tokenizer.encode(lines[1]));
+    for threads in [2, 3, 7, 200] {
+        assert_eq!(encode_lines(&tokenizer, &lines, threads), (ids.clone(), ends.clone()));
+    }
+    assert_eq!(encode_lines::<&str>(&tokenizer, &[], 2), (vec![], vec![]));
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(3000))]
+
+    /// The short way to the ids and back equals the way through every step of `tokenizer.json`.
+    #[test]
+    fn fast_path_equals_reference(
+        text in prop_oneof![
+            "\\PC{0,30}",
+            "[a-z .,!▁<>/äß\u{308}\u{a0}\u{ad}\u{200b}\u{85}\t½ﬁ´\u{7}漢0-9€…–]{0,60}",
+            any::<String>(),
+        ]
+    ) {
+        thread_local! { static TOKENIZER: Tokenizer = trained(160); }
+        TOKENIZER.with(|tokenizer| {
+            let ids = tokenizer.encode(&text);
+            let reference = byte_pairs(tokenizer);
+            prop_assert_eq!(&ids, &reference.encode_by_reference(&text).unwrap());
+            let decoded = tokenizer.decode(&ids);
+            prop_assert_eq!(&decoded, &reference.decode_by_reference(&ids).unwrap());
+            if !ids.contains(&UNKNOWN) {
+                prop_assert_eq!(&decoded, &tokenizer.normalise(&text));
+            }
+            Ok(())
+        })?;
+    }
+
+    /// Whatever the text, a tokenizer trained on it spells it without unknown pieces.
+    #[test]
+    fn any_text_can_be_learned(lines in prop::collection::vec("\\PC{0,20}", 1..6)) {
+        let counts = count_words(&lines, 1);
+        let mut vocabulary_size = 5 + lines.concat().chars().count() * 20 + 20;
+        // Too large on purpose at first: the error names what is possible.
+        let tokenizer = loop {
+            let settings = TrainSettings { vocabulary_size, ..TrainSettings::default() };
+            match Tokenizer::train(&counts, settings, &mut |_| {}) {
+                Ok(tokenizer) => break tokenizer,
+                Err(error) => {
+                    let message = error.to_string();
+                    if message.contains("empty") {
+                        return Ok(());
+                    }
+                    let possible = message.split("gives only ").nth(1).unwrap();
+                    let possible = possible.split(' ').next().unwrap().parse().unwrap();
+                    prop_assert!(possible < vocabulary_size);
+                    vocabulary_size = possible;
+                }
+            }
+        };
+        for line in &lines {
+            let ids = tokenizer.encode(line);
+            prop_assert!(ids.iter().all(|&id| !tokenizer.is_special(id)));
+            prop_assert_eq!(tokenizer.decode(&ids), tokenizer.normalise(line));
+        }
+    }
+}
