@@ -1,0 +1,106 @@
+//! Which lines make a document.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+use abridge_corpus::{Error, Result};
+
+/// The documents of a test set, in order.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Documents {
+    documents: Vec<DocumentLines>,
+}
+
+/// One document: its name and its lines, counted from 0.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DocumentLines {
+    /// The name.
+    pub id: String,
+    /// The lines.
+    pub lines: Range<usize>,
+}
+
+impl Documents {
+    /// Documents from one id per line. The lines of a document must be neighbours.
+    pub fn from_ids<S: AsRef<str>>(ids: impl IntoIterator<Item = S>) -> Result<Self> {
+        let mut documents: Vec<DocumentLines> = Vec::new();
+        let mut firsts: BTreeMap<String, usize> = BTreeMap::new();
+        for (line, id) in ids.into_iter().enumerate() {
+            let id = id.as_ref();
+            match documents.last_mut() {
+                Some(document) if document.id == id => document.lines.end = line + 1,
+                _ => {
+                    if let Some(first) = firsts.insert(id.to_owned(), line + 1) {
+                        return Err(Error::new(format!(
+                            "document `{id}` started on line {first} and comes back here"
+                        ))
+                        .at_line(line + 1)
+                        .remedy("keep the lines of a document together or give it another id"));
+                    }
+                    documents.push(DocumentLines { id: id.to_owned(), lines: line..line + 1 });
+                }
+            }
+        }
+        Ok(Self { documents })
+    }
+
+    /// The documents.
+    pub fn iter(&self) -> std::slice::Iter<'_, DocumentLines> {
+        self.documents.iter()
+    }
+
+    /// How many documents there are.
+    pub fn len(&self) -> usize {
+        self.documents.len()
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.documents.is_empty()
+    }
+
+    /// How many lines they have together.
+    pub fn line_count(&self) -> usize {
+        self.documents.last().map_or(0, |document| document.lines.end)
+    }
+
+    /// Each document's lines joined by spaces into one.
+    pub fn join<S: AsRef<str>>(&self, lines: &[S]) -> Vec<String> {
+        self.iter()
+            .map(|document| {
+                let lines: Vec<&str> =
+                    lines[document.lines.clone()].iter().map(AsRef::as_ref).collect();
+                lines.join(" ")
+            })
+            .collect()
+    }
+}
+
+impl<'a> IntoIterator for &'a Documents {
+    type Item = &'a DocumentLines;
+    type IntoIter = std::slice::Iter<'a, DocumentLines>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.iter()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn neighbours_with_one_id_are_one_document() {
+        let documents = Documents::from_ids(["a", "a", "b"]).unwrap();
+        let found: Vec<_> = documents.iter().map(|d| (d.id.as_str(), d.lines.clone())).collect();
+        assert_eq!(found, [("a", 0..2), ("b", 2..3)]);
+        assert_eq!(documents.join(&["x", "y", "z"]), ["x y", "z"]);
+        assert_eq!(documents.line_count(), 3);
+    }
+
+    #[test]
+    fn an_id_that_comes_back_is_an_error_with_both_lines() {
+        let error = Documents::from_ids(["a", "b", "a"]).unwrap_err().to_string();
+        assert!(error.starts_with("line 3: document `a` started on line 1"), "{error}");
+    }
+}

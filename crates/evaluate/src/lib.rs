@@ -1,0 +1,28 @@
+//! Translation quality on files: BLEU, chrF and TER that equal sacreBLEU's, document BLEU, paired
+//! significance tests, and a report on pronouns.
+
+mod bleu;
+mod chrf;
+mod documents;
+mod edit_distance;
+mod metric;
+mod ngram;
+mod random;
+mod real;
+mod references;
+mod signature;
+mod significance;
+mod ter;
+mod tokenize;
+pub mod whitespace;
+
+pub use bleu::{Bleu, BleuScore, Smoothing};
+pub use chrf::ChrF;
+pub use documents::{DocumentLines, Documents};
+pub use metric::{Metric, ResampleScore, Score, Statistics, corpus_score, sentence_score};
+pub use random::{Coins, NumpyRandom};
+pub use references::{ReferenceCount, References};
+pub use signature::{Field, SACREBLEU_VERSION, Signature};
+pub use significance::{Comparison, Interval, PairedTest, Resampling, compare, interval};
+pub use ter::Ter;
+pub use tokenize::Tokenizer;
