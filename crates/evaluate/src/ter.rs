@@ -43,6 +43,17 @@ impl Ter {
         tokenizer.tokenize(whitespace::trim_end(line))
     }
 
+    /// sacreBLEU prepares references twice. Mostly the second time changes nothing, but what the
+    /// first time cut apart may now fit a rule: `it's.` becomes `it's .`, then `it 's .`.
+    fn prepare_reference(&self, line: &str) -> String {
+        let once = self.prepare(line);
+        if !self.normalized {
+            return once;
+        }
+        let words: Vec<&str> = whitespace::words(&once).collect();
+        self.prepare(&words.join(" "))
+    }
+
     fn rate<T: Real>(sums: &[T]) -> T {
         let zero = T::of(0.0);
         let (edits, length) = (sums[0], sums[1]);
@@ -78,7 +89,8 @@ impl Metric for Ter {
 
     fn count(&self, hypothesis: &str, references: &[&str]) -> Vec<f64> {
         let hypothesis = self.prepare(hypothesis);
-        let references: Vec<String> = references.iter().map(|line| self.prepare(line)).collect();
+        let references: Vec<String> =
+            references.iter().map(|line| self.prepare_reference(line)).collect();
         let mut numbers = WordNumbers::default();
         let hypothesis = numbers.number(whitespace::words(&hypothesis));
         let mut fewest = usize::MAX;
@@ -254,6 +266,12 @@ mod tests {
         assert!(sentence_score(&Ter::default(), "Der Hund", &["der hund"]).abs() < 1e-9);
         let exact = Ter { case_sensitive: true, ..Ter::default() };
         assert!((sentence_score(&exact, "Der Hund", &["der hund"]) - 100.0).abs() < 1e-9);
+    }
+
+    #[test]
+    fn references_are_prepared_twice() {
+        let ter = Ter { normalized: true, ..Ter::default() };
+        assert_eq!(ter.count("it's.", &["it's."]), [2.0, 3.0]);
     }
 
     #[test]
