@@ -41,10 +41,10 @@ impl Smoothing {
         match self {
             Self::Floor(_) if value.is_finite() && value >= 0.0 => Ok(Self::Floor(value)),
             Self::AddK(_) if value.is_finite() && value >= 0.0 => Ok(Self::AddK(value)),
-            Self::Floor(_) | Self::AddK(_) => Err(Error::new(format!(
-                "a smoothing value of {value} makes no sense"
-            ))
-            .remedy("give a number that is not negative")),
+            Self::Floor(_) | Self::AddK(_) => {
+                Err(Error::new(format!("a smoothing value of {value} makes no sense"))
+                    .remedy("give a number that is not negative"))
+            }
             Self::Exponential | Self::None => {
                 Err(Error::new(format!("smoothing method `{}` takes no value", self.name()))
                     .remedy("leave the value out or choose floor or add-k"))
@@ -134,6 +134,14 @@ impl Bleu {
         self.parts_in(sums)
     }
 
+    /// The number of words in a hypothesis and in the reference that is nearest in length.
+    pub(crate) fn lengths(&self, hypothesis: &str, references: &[&str]) -> [f64; 2] {
+        let length = |line: &str| whitespace::words(&self.prepare(line)).count();
+        let hypothesis = length(hypothesis);
+        let reference = closest_length(hypothesis, references.iter().map(|line| length(line)));
+        [hypothesis as f64, reference as f64]
+    }
+
     fn prepare(&self, line: &str) -> String {
         let line = whitespace::trim_end(line);
         if self.lowercase {
@@ -174,7 +182,12 @@ impl Bleu {
     }
 
     /// Returns how many orders have n-grams at all.
-    fn fill_precisions<T: Real>(&self, correct: &[T], total: &[T], precisions: &mut [f64]) -> usize {
+    fn fill_precisions<T: Real>(
+        &self,
+        correct: &[T],
+        total: &[T],
+        precisions: &mut [f64],
+    ) -> usize {
         let zero = T::of(0.0);
         let hundred = T::of(100.0);
         let mut unmatched_weight = 1.0;
@@ -188,7 +201,7 @@ impl Bleu {
             if total == zero {
                 return index;
             }
-            *precision = if correct != zero {
+            *precision = if correct > zero {
                 (hundred * correct / total).wide()
             } else {
                 match self.smoothing {

@@ -44,6 +44,24 @@ impl Documents {
         Ok(Self { documents })
     }
 
+    /// Documents between separating lines, named by their number. A separator belongs to none.
+    pub fn between(separators: impl IntoIterator<Item = bool>) -> Self {
+        let mut documents: Vec<DocumentLines> = Vec::new();
+        let mut inside = false;
+        for (line, separates) in separators.into_iter().enumerate() {
+            match documents.last_mut() {
+                _ if separates => {}
+                Some(document) if inside => document.lines.end = line + 1,
+                _ => {
+                    let id = (documents.len() + 1).to_string();
+                    documents.push(DocumentLines { id, lines: line..line + 1 });
+                }
+            }
+            inside = !separates;
+        }
+        Self { documents }
+    }
+
     /// The documents.
     pub fn iter(&self) -> std::slice::Iter<'_, DocumentLines> {
         self.documents.iter()
@@ -59,7 +77,7 @@ impl Documents {
         self.documents.is_empty()
     }
 
-    /// How many lines they have together.
+    /// The number of lines up to the end of the last document.
     pub fn line_count(&self) -> usize {
         self.documents.last().map_or(0, |document| document.lines.end)
     }
@@ -96,6 +114,13 @@ mod tests {
         assert_eq!(found, [("a", 0..2), ("b", 2..3)]);
         assert_eq!(documents.join(&["x", "y", "z"]), ["x y", "z"]);
         assert_eq!(documents.line_count(), 3);
+    }
+
+    #[test]
+    fn separators_end_documents_and_belong_to_none() {
+        let documents = Documents::between([true, false, false, true, true, false, true]);
+        let found: Vec<_> = documents.iter().map(|d| (d.id.as_str(), d.lines.clone())).collect();
+        assert_eq!(found, [("1", 1..3), ("2", 5..6)]);
     }
 
     #[test]

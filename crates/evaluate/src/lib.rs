@@ -3,13 +3,16 @@
 
 mod bleu;
 mod chrf;
+mod derived;
 mod documents;
 mod edit_distance;
 mod metric;
 mod ngram;
+mod pronoun;
 mod random;
 mod real;
 mod references;
+mod report;
 mod signature;
 mod significance;
 mod ter;
@@ -18,10 +21,19 @@ pub mod whitespace;
 
 pub use bleu::{Bleu, BleuScore, Smoothing};
 pub use chrf::ChrF;
+pub use derived::{DocumentBleu, LengthRatio};
 pub use documents::{DocumentLines, Documents};
 pub use metric::{Metric, ResampleScore, Score, Statistics, corpus_score, sentence_score};
+pub use pronoun::{
+    PronounCounts, PronounInput, PronounLanguage, PronounReport, PronounRow, SourceFilter,
+    pronoun_report,
+};
 pub use random::{Coins, NumpyRandom};
 pub use references::{ReferenceCount, References};
+pub use report::{
+    DocumentSize, Evaluation, MetricChoice, MetricResult, PronounChoice, Report, System,
+    SystemScore,
+};
 pub use signature::{Field, SACREBLEU_VERSION, Signature};
 pub use significance::{Comparison, Interval, PairedTest, Resampling, compare, interval};
 pub use ter::Ter;

@@ -82,8 +82,7 @@ impl<'a> NgramMatcher<'a> {
                 *self.names.entry(key).or_insert(next)
             });
         }
-        self.hypothesis
-            .extend(self.order, |key| self.names.get(&key).copied().unwrap_or(ABSENT));
+        self.hypothesis.extend(self.order, |key| self.names.get(&key).copied().unwrap_or(ABSENT));
         OrderCounts {
             hypothesis: self.hypothesis.counts(self.names.len()),
             references: self.references.iter().map(|r| r.counts(self.names.len())).collect(),

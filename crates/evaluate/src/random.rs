@@ -1,8 +1,8 @@
-//! The random numbers of NumPy's `default_rng`, so that resamples are those of sacreBLEU.
+//! The random numbers of `NumPy`'s `default_rng`, so that resamples are those of sacreBLEU.
 //!
-//! A seed is spread by NumPy's seed sequence (after O'Neill's `seed_seq_fe`), the numbers come from
+//! A seed is spread by `NumPy`'s seed sequence (after O'Neill's `seed_seq_fe`), the numbers come from
 //! PCG64 (O'Neill, 2014; the XSL-RR variant with 128 bits of state), integers below a bound from
-//! Lemire's method (2019). The unit tests hold numbers that NumPy printed.
+//! Lemire's method (2019). The unit tests hold numbers that `NumPy` printed.
 
 /// A generator that yields what `numpy.random.default_rng(seed)` yields.
 #[derive(Clone, Debug)]
@@ -151,10 +151,7 @@ mod tests {
         let expected = [
             (12345, [0x3a32_b18d_b2ff_c19d, 0x5117_1315_c9e4_c4de, 0xcc20_2482_3444_efd9]),
             (0, [0xa30f_ebcf_d9c2_825f, 0x4510_bdf8_82d9_d721, 0x0a7d_3da9_4ecd_e8b8]),
-            (
-                (1 << 40) + 7,
-                [0xd46e_9e20_34de_21aa, 0x415b_adc9_9c08_7675, 0x275e_d40f_045a_cb84],
-            ),
+            ((1 << 40) + 7, [0xd46e_9e20_34de_21aa, 0x415b_adc9_9c08_7675, 0x275e_d40f_045a_cb84]),
         ];
         for (seed, bits) in expected {
             let mut random = NumpyRandom::new(seed);

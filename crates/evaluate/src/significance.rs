@@ -1,7 +1,7 @@
 //! Is one system better than another, or was it luck? Paired bootstrap resampling (Koehn, 2004)
 //! and paired approximate randomisation (Riezler and Maxwell, 2005).
 //!
-//! Random choices, arithmetic and counting are those of sacreBLEU with NumPy 2, so p-values, means
+//! Random choices, arithmetic and counting are those of sacreBLEU with `NumPy` 2, so p-values, means
 //! and intervals are the same numbers for the same seed.
 
 use std::fmt;
@@ -118,7 +118,10 @@ pub fn compare(
     match test.resampling {
         Resampling::Bootstrap => {
             let pairs = resample(test, baseline.len(), |indices| {
-                (bootstrap_score(metric, baseline, indices), bootstrap_score(metric, system, indices))
+                (
+                    bootstrap_score(metric, baseline, indices),
+                    bootstrap_score(metric, system, indices),
+                )
             });
             let (baseline, system) = pairs.into_iter().unzip();
             Ok(match (Scores::new(baseline), Scores::new(system)) {
@@ -147,9 +150,8 @@ pub fn interval(
 ) -> Result<Interval> {
     check(statistics, samples)?;
     let test = PairedTest { resampling: Resampling::Bootstrap, samples, seed };
-    let scores = resample(test, statistics.len(), |indices| {
-        bootstrap_score(metric, statistics, indices)
-    });
+    let scores =
+        resample(test, statistics.len(), |indices| bootstrap_score(metric, statistics, indices));
     Ok(match Scores::new(scores) {
         Scores::Single(scores) => interval_of(&scores),
         Scores::Double(scores) => interval_of(&scores),
@@ -199,7 +201,7 @@ fn bootstrap_score(metric: &dyn Metric, statistics: &Statistics, indices: &[u32]
     metric.resample_score(&sums)
 }
 
-/// The scores of all resamples in the precision that an array of them has in NumPy.
+/// The scores of all resamples in the precision that an array of them has in `NumPy`.
 enum Scores {
     Single(Vec<f32>),
     Double(Vec<f64>),

@@ -9,7 +9,7 @@ use crate::metric::{Metric, ResampleScore};
 use crate::ngram::WordNumbers;
 use crate::real::Real;
 use crate::signature::Field;
-use crate::tokenize::Tercom;
+use crate::tokenize::tercom;
 use crate::whitespace;
 
 /// The longest phrase that is shifted.
@@ -21,6 +21,8 @@ const MAX_SHIFTS_TRIED: usize = 1000;
 
 /// The configuration of TER. A lower score is better.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
+// Tercom has four independent switches.
+#[allow(clippy::struct_excessive_bools)]
 pub struct Ter {
     /// Whether punctuation is cut from words and entities are resolved; default no.
     pub normalized: bool,
@@ -34,13 +36,7 @@ pub struct Ter {
 
 impl Ter {
     fn prepare(&self, line: &str) -> String {
-        let tokenizer = Tercom {
-            normalized: self.normalized,
-            no_punctuation: self.no_punctuation,
-            asian_support: self.asian_support,
-            case_sensitive: self.case_sensitive,
-        };
-        tokenizer.tokenize(whitespace::trim_end(line))
+        tercom::tokenize(self, whitespace::trim_end(line))
     }
 
     /// sacreBLEU prepares references twice. Mostly the second time changes nothing, but what the
@@ -171,6 +167,9 @@ impl Shift {
     }
 }
 
+/// The distance after a shift, then what decides between equal distances; the least is best.
+type ShiftRank = (u32, Reverse<usize>, usize, usize);
+
 /// The best shift and the distance after it: the shortest distance, then the longest phrase, then
 /// the earliest phrase, then the earliest target.
 fn best_shift(
@@ -180,7 +179,7 @@ fn best_shift(
     tried: &mut usize,
 ) -> Option<(u32, Shift)> {
     let alignment = distance.alignment();
-    let mut best: Option<((u32, Reverse<usize>, usize, usize), Shift)> = None;
+    let mut best: Option<(ShiftRank, Shift)> = None;
     let mut variant = words.to_vec();
     for start in 0..words.len() {
         let nearest = start.saturating_sub(MAX_SHIFT_DISTANCE);

@@ -1,6 +1,9 @@
 //! Equality with sacreBLEU: against numbers it wrote (`fixtures/sacrebleu.json`, made by
 //! `fixtures/make_fixture.py`), and live where Python has it.
 
+// A fixture that cannot be read must fail the test.
+#![allow(clippy::unwrap_used)]
+
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -47,7 +50,8 @@ struct Test {
     corpus: String,
     metric: String,
     options: BTreeMap<String, Value>,
-    test: String,
+    #[serde(rename = "test")]
+    kind: String,
     samples: usize,
     seed: u64,
     signature: String,
@@ -127,7 +131,10 @@ fn near(ours: f64, theirs: f64) -> bool {
 /// The signature without its version, which a live sacreBLEU may have in a newer form.
 fn without_version(text: &str) -> String {
     let Some((before, after)) = text.split_once("version:") else { return text.to_owned() };
-    format!("{before}version:{}", after.trim_start_matches(|c: char| c.is_ascii_digit() || c == '.'))
+    format!(
+        "{before}version:{}",
+        after.trim_start_matches(|c: char| c.is_ascii_digit() || c == '.')
+    )
 }
 
 fn check_case(fixture: &Fixture, case: &Case, errors: &mut Vec<String>) {
@@ -142,8 +149,7 @@ fn check_case(fixture: &Fixture, case: &Case, errors: &mut Vec<String>) {
     let signature = score.signature.to_string();
     let details = score.details.map_or(String::new(), |details| format!(" {details}"));
     let printed = format!("{}|{signature} = {:.1}{details}", score.name, score.score);
-    let mut texts =
-        vec![(signature, case.signature.clone()), (printed, case.printed.clone())];
+    let mut texts = vec![(signature, case.signature.clone()), (printed, case.printed.clone())];
     if fixture.sacrebleu == SACREBLEU_VERSION {
         texts.push((score.signature.short(), case.short_signature.clone()));
     } else {
@@ -158,7 +164,8 @@ fn check_case(fixture: &Fixture, case: &Case, errors: &mut Vec<String>) {
         }
     }
     assert_eq!(case.sentences.len(), corpus.hypotheses.len());
-    for (index, (hypothesis, &theirs)) in corpus.hypotheses.iter().zip(&case.sentences).enumerate() {
+    for (index, (hypothesis, &theirs)) in corpus.hypotheses.iter().zip(&case.sentences).enumerate()
+    {
         let ours = sentence_score(metric.as_ref(), hypothesis, &references.of_segment(index));
         if !near(ours, theirs) {
             errors.push(format!("{place}: sentence {index} {ours} but sacreBLEU says {theirs}"));
@@ -173,17 +180,15 @@ fn check_test(fixture: &Fixture, test: &Test, errors: &mut Vec<String>) {
     let metric = metric.as_ref();
     let baseline = Statistics::collect(metric, &corpus.hypotheses, &references).unwrap();
     let system = Statistics::collect(metric, &corpus.others, &references).unwrap();
-    let resampling = match test.test.as_str() {
+    let resampling = match test.kind.as_str() {
         "bs" => Resampling::Bootstrap,
         "ar" => Resampling::Randomization,
         other => panic!("unknown test {other}"),
     };
     let paired = PairedTest { resampling, samples: test.samples, seed: test.seed };
     let found = compare(metric, &baseline, &system, paired).unwrap();
-    let place = format!(
-        "{} {} {:?} {} {}",
-        test.corpus, test.metric, test.options, test.test, test.seed
-    );
+    let place =
+        format!("{} {} {:?} {} {}", test.corpus, test.metric, test.options, test.kind, test.seed);
     let mut numbers = vec![("p", found.p_value, Some(test.p_value))];
     if let Some(found) = found.interval {
         let of_baseline = interval(metric, &baseline, test.samples, test.seed).unwrap();
@@ -246,7 +251,9 @@ fn equals_a_live_sacrebleu_on_fresh_texts() {
         .args(["-c", "import sacrebleu, regex, numpy; print(sacrebleu.__version__)"])
         .output();
     let version = match version {
-        Ok(output) if output.status.success() => String::from_utf8_lossy(&output.stdout).into_owned(),
+        Ok(output) if output.status.success() => {
+            String::from_utf8_lossy(&output.stdout).into_owned()
+        }
         _ => {
             eprintln!("not compared with a live sacreBLEU: `{python}` cannot import it");
             return;

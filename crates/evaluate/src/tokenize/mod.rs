@@ -3,7 +3,7 @@
 mod chinese;
 mod international;
 mod rewrite;
-mod tercom;
+pub(crate) mod tercom;
 mod western;
 
 use std::borrow::Cow;
@@ -12,8 +12,6 @@ use std::str::FromStr;
 
 use abridge_corpus::Error;
 use serde::Serialize;
-
-pub(crate) use tercom::Tercom;
 
 /// How BLEU cuts a line into words.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]

@@ -2,38 +2,28 @@
 
 use super::rewrite::isolate;
 use super::western;
+use crate::ter::Ter;
 
-/// What happens to a line before its words are compared.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Tercom {
-    pub(crate) normalized: bool,
-    pub(crate) no_punctuation: bool,
-    pub(crate) asian_support: bool,
-    pub(crate) case_sensitive: bool,
-}
-
-impl Tercom {
-    /// The line with white space between its words.
-    pub(crate) fn tokenize(self, line: &str) -> String {
-        let mut text = if self.case_sensitive { line.to_owned() } else { line.to_lowercase() };
-        // An empty line stays empty, where padding would be harmless but wasted.
-        if text.is_empty() {
-            return text;
-        }
-        if self.normalized {
-            text = normalize(&text);
-            if self.asian_support {
-                text = isolate(&text, is_asian);
-            }
-        }
-        if self.no_punctuation {
-            text.retain(|character| !is_western_punctuation(character));
-            if self.asian_support {
-                text.retain(|character| !is_asian_punctuation(character));
-            }
-        }
-        text
+/// The line with white space between its words, prepared as the settings of TER say.
+pub(crate) fn tokenize(settings: &Ter, line: &str) -> String {
+    let mut text = if settings.case_sensitive { line.to_owned() } else { line.to_lowercase() };
+    // An empty line stays empty, where padding would be harmless but wasted.
+    if text.is_empty() {
+        return text;
     }
+    if settings.normalized {
+        text = normalize(&text);
+        if settings.asian_support {
+            text = isolate(&text, is_asian);
+        }
+    }
+    if settings.no_punctuation {
+        text.retain(|character| !is_western_punctuation(character));
+        if settings.asian_support {
+            text.retain(|character| !is_asian_punctuation(character));
+        }
+    }
+    text
 }
 
 /// Joins broken lines, resolves entities, applies the Western rules with the English possessive.
@@ -82,26 +72,26 @@ mod tests {
     use super::*;
     use crate::whitespace::words;
 
-    fn tokens(options: Tercom, line: &str) -> String {
-        words(&options.tokenize(line)).collect::<Vec<_>>().join(" ")
+    fn tokens(settings: &Ter, line: &str) -> String {
+        words(&tokenize(settings, line)).collect::<Vec<_>>().join(" ")
     }
 
     #[test]
     fn lower_case_is_the_default() {
-        assert_eq!(tokens(Tercom::default(), "The Dog's tail."), "the dog's tail.");
+        assert_eq!(tokens(&Ter::default(), "The Dog's tail."), "the dog's tail.");
     }
 
     #[test]
     fn normalisation_cuts_possessives_and_punctuation() {
-        let options = Tercom { normalized: true, case_sensitive: true, ..Tercom::default() };
-        assert_eq!(tokens(options, "The Dog's (9-10) tail's"), "The Dog 's ( 9 - 10 ) tail 's");
+        let settings = Ter { normalized: true, case_sensitive: true, ..Ter::default() };
+        assert_eq!(tokens(&settings, "The Dog's (9-10) tail's"), "The Dog 's ( 9 - 10 ) tail 's");
     }
 
     #[test]
     fn asian_support_cuts_ideographs_and_drops_their_punctuation() {
-        let options = Tercom { normalized: true, asian_support: true, ..Tercom::default() };
-        assert_eq!(tokens(options, "私はペン、ok。"), "私 はペン 、 ok 。");
-        let options = Tercom { no_punctuation: true, asian_support: true, ..Tercom::default() };
-        assert_eq!(tokens(options, "私は、ok。 a.b!"), "私はok ab");
+        let settings = Ter { normalized: true, asian_support: true, ..Ter::default() };
+        assert_eq!(tokens(&settings, "私はペン、ok。"), "私 はペン 、 ok 。");
+        let settings = Ter { no_punctuation: true, asian_support: true, ..Ter::default() };
+        assert_eq!(tokens(&settings, "私は、ok。 a.b!"), "私はok ab");
     }
 }

@@ -32,9 +32,10 @@ pub(super) fn rules(text: &str) -> String {
 
 /// Spaces around every ASCII symbol other than the apostrophe, the dash, the comma and the full stop.
 pub(super) fn isolate_symbols(text: &str) -> String {
-    isolate(text, |character| {
-        matches!(character, ' '..='&' | '('..='+' | '/' | ':'..='@' | '['..='`' | '{'..='~')
-    })
+    isolate(
+        text,
+        |character| matches!(character, ' '..='&' | '('..='+' | '/' | ':'..='@' | '['..='`' | '{'..='~'),
+    )
 }
 
 /// The rules about full stops, commas and dashes beside digits.
