@@ -5,7 +5,7 @@
 //! building one. Only n-grams of the references get names; one of the hypothesis whose beginning is
 //! in no reference cannot match and is not looked up.
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxBuildHasher, FxHashMap};
 
 /// Stands for an n-gram that is in no reference.
 const ABSENT: u32 = u32::MAX;
@@ -64,11 +64,14 @@ impl<'a> NgramMatcher<'a> {
         hypothesis: &'a [u32],
         references: impl IntoIterator<Item = &'a [u32]>,
     ) -> Self {
+        let references: Vec<Sequence<'a>> = references.into_iter().map(Sequence::new).collect();
+        // Room for all n-grams of an order, so that the table never grows.
+        let room = references.iter().map(|reference| reference.tokens.len()).sum();
         Self {
             order: 0,
             hypothesis: Sequence::new(hypothesis),
-            references: references.into_iter().map(Sequence::new).collect(),
-            names: FxHashMap::default(),
+            references,
+            names: FxHashMap::with_capacity_and_hasher(room, FxBuildHasher),
         }
     }
 
