@@ -32,6 +32,16 @@ impl Error {
         error
     }
 
+    /// Adds the error underneath, so that a caller can tell a closed pipe from a full disk.
+    #[must_use]
+    pub fn caused_by(
+        mut self,
+        source: impl Into<Box<dyn std::error::Error + Send + Sync>>,
+    ) -> Self {
+        self.source.get_or_insert_with(|| source.into());
+        self
+    }
+
     /// Adds the file in which it was found, unless a place nearer to the problem is known already.
     #[must_use]
     pub fn in_file(mut self, file: &Path) -> Self {

@@ -5,6 +5,9 @@
 
 mod document;
 mod error;
+pub mod formats;
 
 pub use document::{Document, Segment};
 pub use error::{Error, Result};
+pub use formats::contrastive::{ContrastiveInput, ContrastiveItem, ContrastiveSet};
+pub use formats::{Corpus, Format, Input, read};

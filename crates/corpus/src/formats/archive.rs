@@ -1,0 +1,171 @@
+//! Members of tar archives, so that a download is read without unpacking it.
+
+use std::io::Read;
+use std::path::{Component, Path, PathBuf};
+
+use super::file::decompress;
+use crate::{Error, Result};
+
+/// An archive in an archive in an archive is as deep as any published corpus goes.
+const DEEPEST_NESTING: usize = 3;
+/// How many names an error lists.
+const LISTED_MEMBERS: usize = 12;
+
+/// Whether the bytes are a tar archive: its mark stands at a fixed place in the first block.
+pub(super) fn is_archive(bytes: &[u8]) -> bool {
+    bytes.get(257..262) == Some(b"ustar".as_slice())
+}
+
+/// The content of `member`, named in full or by its last components; the path may go on through an
+/// archive that is itself a member.
+pub(super) fn member(bytes: &[u8], archive: &Path, member: &Path) -> Result<Vec<u8>> {
+    find(bytes, archive, member, DEEPEST_NESTING)
+}
+
+fn find(bytes: &[u8], archive: &Path, member: &Path, nesting: usize) -> Result<Vec<u8>> {
+    if !is_archive(bytes) {
+        let problem = format!("is not a tar archive, so it cannot hold {}", member.display());
+        return Err(Error::new(problem).in_file(archive).remedy("check the path"));
+    }
+    let wanted = normal_components(member);
+    let mut reader = tar::Archive::new(bytes);
+    for entry in reader.entries().map_err(|error| damaged(archive, error))? {
+        let mut entry = entry.map_err(|error| damaged(archive, error))?;
+        if !entry.header().entry_type().is_file() {
+            continue;
+        }
+        let name = entry.path().map_err(|error| damaged(archive, error))?.into_owned();
+        let parts = normal_components(&name);
+        let inner = archive.join(&name);
+        if !wanted.is_empty() && parts.ends_with(&wanted) {
+            return decompress(content(&mut entry, archive)?, &inner);
+        }
+        // The rest of the path may lie inside this member.
+        let depth = (1..wanted.len()).rev().find(|depth| parts.ends_with(&wanted[..*depth]));
+        if let (Some(depth), 1..) = (depth, nesting) {
+            let nested = decompress(content(&mut entry, archive)?, &inner)?;
+            let rest: PathBuf = wanted[depth..].iter().collect();
+            return find(&nested, &inner, &rest, nesting - 1);
+        }
+    }
+    let problem = format!("the archive has no member {}", member.display());
+    Err(Error::new(problem).in_file(archive).remedy(choose_from(bytes)))
+}
+
+/// The error for an archive that was named without one of its members.
+pub(super) fn member_missing(bytes: &[u8], archive: &Path) -> Error {
+    Error::new("is an archive of several files").in_file(archive).remedy(format!(
+        "name the member behind it, as in {}/NAME; {}",
+        archive.display(),
+        choose_from(bytes)
+    ))
+}
+
+fn choose_from(bytes: &[u8]) -> String {
+    let mut names = member_names(bytes);
+    let total = names.len();
+    names.truncate(LISTED_MEMBERS);
+    let more = if total > names.len() {
+        format!(" and {} more", total - names.len())
+    } else {
+        String::new()
+    };
+    format!("it holds {}{more}", names.join(", "))
+}
+
+fn member_names(bytes: &[u8]) -> Vec<String> {
+    let mut reader = tar::Archive::new(bytes);
+    let Ok(entries) = reader.entries() else { return Vec::new() };
+    entries
+        .map_while(std::result::Result::ok)
+        .filter(|entry| entry.header().entry_type().is_file())
+        .filter_map(|entry| entry.path().ok().map(|path| path.display().to_string()))
+        .collect()
+}
+
+fn content(entry: &mut impl Read, archive: &Path) -> Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    entry.read_to_end(&mut bytes).map_err(|error| damaged(archive, error))?;
+    Ok(bytes)
+}
+
+fn damaged(archive: &Path, error: std::io::Error) -> Error {
+    Error::new(format!("the archive is truncated or damaged: {error}"))
+        .in_file(archive)
+        .remedy("fetch the file again")
+        .caused_by(error)
+}
+
+fn normal_components(path: &Path) -> Vec<PathBuf> {
+    path.components()
+        .filter_map(|part| match part {
+            Component::Normal(name) => Some(PathBuf::from(name)),
+            _ => None,
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn tar_of(members: &[(&str, &[u8])]) -> Vec<u8> {
+        let mut builder = tar::Builder::new(Vec::new());
+        for (name, content) in members {
+            let mut header = tar::Header::new_ustar();
+            header.set_size(content.len() as u64);
+            header.set_mode(0o644);
+            builder.append_data(&mut header, name, *content).unwrap();
+        }
+        builder.into_inner().unwrap()
+    }
+
+    fn get(bytes: &[u8], name: &str) -> Result<Vec<u8>> {
+        member(bytes, Path::new("a.tar"), Path::new(name))
+    }
+
+    #[test]
+    fn members_are_found_by_the_end_of_their_path() {
+        let archive = tar_of(&[("en-de/README", b"r"), ("en-de/train.en", b"one\n")]);
+        assert_eq!(get(&archive, "train.en").unwrap(), b"one\n");
+        assert_eq!(get(&archive, "en-de/train.en").unwrap(), b"one\n");
+        let message = get(&archive, "train.fr").unwrap_err().to_string();
+        assert!(message.contains("no member train.fr; it holds en-de/README, en-de/train.en"));
+    }
+
+    #[test]
+    fn archives_in_archives_are_followed() {
+        let inner = tar_of(&[("en-de/train.en", b"one\n")]);
+        let outer = tar_of(&[("texts/en/de/en-de.tar", &inner)]);
+        assert_eq!(get(&outer, "en-de.tar/train.en").unwrap(), b"one\n");
+        assert_eq!(get(&outer, "texts/en/de/en-de.tar/en-de/train.en").unwrap(), b"one\n");
+    }
+
+    #[test]
+    fn an_archive_alone_lists_its_members() {
+        let archive = tar_of(&[("x/train.en", b"one\n")]);
+        let message = member_missing(&archive, Path::new("a.tar")).to_string();
+        assert!(message.contains("name the member behind it, as in a.tar/NAME"), "{message}");
+        assert!(message.contains("x/train.en"), "{message}");
+    }
+
+    proptest! {
+        #[test]
+        fn arbitrary_bytes_never_panic(
+            mut bytes in prop::collection::vec(any::<u8>(), 0..2000),
+            at in any::<prop::sample::Index>(),
+        ) {
+            let _ = get(&bytes, "a");
+            if bytes.len() > 262 {
+                bytes[257..262].copy_from_slice(b"ustar");
+                let _ = get(&bytes, "a");
+                let _ = member_names(&bytes);
+            }
+            let whole = tar_of(&[("a", b"content"), ("b", b"more")]);
+            let at = at.index(whole.len());
+            let _ = get(&whole[..at], "b");
+        }
+    }
+}

@@ -1,0 +1,165 @@
+//! Which contrastive set lies at a path.
+
+use std::path::{Path, PathBuf};
+
+use super::super::file::TextFile;
+use super::{
+    ContrastiveSet, bawden, bawden_json, contrapro_json, contrapro_text, large_pronoun, mt_geneval,
+};
+use crate::{Error, Result};
+
+/// Where a contrastive set is, and how much context is wanted.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ContrastiveInput {
+    /// A JSON file, a directory that holds one set, or the common beginning of a set's files
+    /// (`test-sets/anaphora` for `test-sets/anaphora.current.en` and the others).
+    pub path: PathBuf,
+    /// The documents that ContraPro's JSON points into, in files like
+    /// `1921/1921_12806_3712161.en`, one sentence per line.
+    pub documents: Option<PathBuf>,
+    /// The ending of source files.
+    pub source_language: String,
+    /// The ending of target files.
+    pub target_language: String,
+    /// The most context sentences per example.
+    pub context: usize,
+}
+
+impl ContrastiveInput {
+    /// A set with up to ten sentences of context, the most that the paper uses.
+    pub fn new(
+        path: impl Into<PathBuf>,
+        source_language: impl Into<String>,
+        target_language: impl Into<String>,
+    ) -> Self {
+        Self {
+            path: path.into(),
+            documents: None,
+            source_language: source_language.into(),
+            target_language: target_language.into(),
+            context: 10,
+        }
+    }
+}
+
+/// The kinds of sets that consist of several files with a common beginning.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    ContraProText,
+    LargePronoun,
+    Bawden,
+    MtGenEval,
+}
+
+impl ContrastiveSet {
+    /// Reads the set at a path, whichever it is.
+    pub fn read(input: &ContrastiveInput) -> Result<Self> {
+        if input.path.is_file() {
+            let file = TextFile::read(&input.path)?;
+            let shape = file.text[file.start()..].trim_start();
+            return if shape.starts_with('{') {
+                bawden_json::read(&file)
+            } else {
+                contrapro_json::read(&file, input)
+            };
+        }
+        let (directory, prefix) = if input.path.is_dir() {
+            (input.path.clone(), None)
+        } else {
+            let name = input.path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+            let directory = input.path.parent().unwrap_or(Path::new(""));
+            (directory.to_path_buf(), Some(name.to_owned()))
+        };
+        let directory = if directory.as_os_str().is_empty() { ".".into() } else { directory };
+        let found = sets_in(&directory, input)?;
+        let mut chosen: Vec<_> = found
+            .iter()
+            .filter(|(_, name)| {
+                prefix.as_ref().is_none_or(|prefix| name.trim_end_matches('.') == prefix)
+            })
+            .collect();
+        if chosen.len() > 1 || chosen.is_empty() {
+            return Err(ambiguous(input, &found));
+        }
+        let Some((kind, name)) = chosen.pop() else { return Err(ambiguous(input, &found)) };
+        let files = SetFiles { directory, prefix: name.clone(), input };
+        match kind {
+            Kind::ContraProText => contrapro_text::read(&files),
+            Kind::LargePronoun => large_pronoun::read(&files),
+            Kind::Bawden => bawden::read(&files),
+            Kind::MtGenEval => mt_geneval::read(&files),
+        }
+    }
+}
+
+/// The files of one set: a directory and the beginning that their names share.
+#[derive(Debug)]
+pub(super) struct SetFiles<'a> {
+    pub directory: PathBuf,
+    pub prefix: String,
+    pub input: &'a ContrastiveInput,
+}
+
+impl SetFiles<'_> {
+    /// A file that the set must have.
+    pub fn path(&self, rest: &str) -> PathBuf {
+        self.optional(rest).unwrap_or_else(|| self.directory.join(format!("{}{rest}", self.prefix)))
+    }
+
+    /// A file that the set may have, compressed or not.
+    pub fn optional(&self, rest: &str) -> Option<PathBuf> {
+        self.beside(&format!("{}{rest}", self.prefix))
+    }
+
+    /// A file in the same directory whose name does not share the beginning.
+    pub fn beside(&self, name: &str) -> Option<PathBuf> {
+        ["", ".gz", ".zst"]
+            .into_iter()
+            .map(|ending| self.directory.join(format!("{name}{ending}")))
+            .find(|path| path.is_file())
+    }
+}
+
+/// The sets in a directory, by the file that each kind must have.
+fn sets_in(directory: &Path, input: &ContrastiveInput) -> Result<Vec<(Kind, String)>> {
+    let source = &input.source_language;
+    let languages = format!("{source}_{}", input.target_language);
+    let marks = [
+        (Kind::ContraProText, format!(".text.{source}")),
+        (Kind::LargePronoun, "current.src".to_owned()),
+        (Kind::Bawden, format!(".current.{source}")),
+        (Kind::MtGenEval, format!(".{languages}.{source}")),
+    ];
+    let mut sets = Vec::new();
+    let failed = |error| Error::io("list", directory, error);
+    for entry in std::fs::read_dir(directory).map_err(failed)? {
+        let name = entry.map_err(failed)?.file_name();
+        let Some(name) = name.to_str().map(super::super::file::without_compression) else {
+            continue;
+        };
+        for (kind, mark) in &marks {
+            if let Some(prefix) = name.strip_suffix(mark.as_str()) {
+                sets.push((*kind, prefix.to_owned()));
+            }
+        }
+    }
+    sets.sort_by(|left, right| left.1.cmp(&right.1));
+    Ok(sets)
+}
+
+fn ambiguous(input: &ContrastiveInput, found: &[(Kind, String)]) -> Error {
+    let names: Vec<_> = found.iter().map(|(_, name)| name.trim_end_matches('.')).collect();
+    if names.is_empty() {
+        let problem = format!(
+            "no contrastive set for {}-{} here",
+            input.source_language, input.target_language
+        );
+        let remedy = "name a JSON file, a directory with the set's files, or the beginning of \
+                      their names, and check the languages";
+        Error::new(problem).in_file(&input.path).remedy(remedy)
+    } else {
+        Error::new(format!("{} contrastive sets here: {}", names.len(), names.join(", ")))
+            .in_file(&input.path)
+            .remedy("name the one you want behind the directory")
+    }
+}

@@ -1,0 +1,85 @@
+//! A corpus: documents, and the layout of the file from which they came.
+
+use std::io::Write;
+
+use super::Format;
+use super::jsonl::JsonlLayout;
+use super::slots::SlotLayout;
+use super::subtitles::SubtitleLayout;
+use crate::{Document, Error, Result};
+
+/// Documents, and everything that is needed to write their translation in the same format.
+#[derive(Clone, Debug)]
+pub struct Corpus {
+    /// The documents in the order of the file.
+    pub documents: Vec<Document>,
+    pub(super) format: Format,
+    pub(super) layout: Layout,
+}
+
+/// What surrounds the segments in the source file.
+#[derive(Clone, Debug)]
+pub(super) enum Layout {
+    Slots(SlotLayout),
+    Jsonl(JsonlLayout),
+    Subtitles(SubtitleLayout),
+}
+
+impl Corpus {
+    /// The format from which the documents were read.
+    pub fn format(&self) -> Format {
+        self.format
+    }
+
+    /// The number of segments in all documents.
+    pub fn segments(&self) -> usize {
+        self.documents.iter().map(|document| document.segments.len()).sum()
+    }
+
+    /// Writes the translations, one list per document with one text per segment, in the format and
+    /// layout of the source file. Nothing else changes: lines out are lines in. JSON lines have a
+    /// place for translations, so there the source stays and the target is set.
+    ///
+    /// The counts must be those of the documents as they were read; they are checked before
+    /// anything is written.
+    pub fn write_translation(
+        &self,
+        translations: &[Vec<String>],
+        mut out: impl Write,
+    ) -> Result<()> {
+        self.check_counts(translations)?;
+        let written = match &self.layout {
+            Layout::Slots(layout) => {
+                layout.write(translations.iter().flatten().map(String::as_str), &mut out)
+            }
+            Layout::Jsonl(layout) => layout.write(translations, &mut out),
+            Layout::Subtitles(layout) => {
+                layout.write(translations.iter().flatten().map(String::as_str), &mut out)
+            }
+        };
+        written.and_then(|()| out.flush()).map_err(|error| {
+            Error::new(format!("cannot write the translation: {error}")).caused_by(error)
+        })
+    }
+
+    fn check_counts(&self, translations: &[Vec<String>]) -> Result<()> {
+        if translations.len() != self.documents.len() {
+            return Err(Error::new(format!(
+                "translations of {} documents for {} documents",
+                translations.len(),
+                self.documents.len()
+            )));
+        }
+        for (document, translated) in self.documents.iter().zip(translations) {
+            if document.segments.len() != translated.len() {
+                return Err(Error::new(format!(
+                    "{} translations for the {} segments of document `{}`",
+                    translated.len(),
+                    document.segments.len(),
+                    document.id
+                )));
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,324 @@
+//! A text file as it comes: plain, gzip or Zstandard, or a member of a tar archive.
+//!
+//! Compression is recognised by its first bytes, which cannot open a UTF-8 text, so a wrong name
+//! does no harm. A member of an archive is named by a path that goes through the archive:
+//! `en-de.tgz/train.tags.en-de.en`.
+
+use std::fs::File;
+use std::io::Read;
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+
+use super::archive;
+use crate::{Error, Result};
+
+/// The largest file that is read, after decompression. Text is held in memory, and a few bytes of
+/// gzip can otherwise claim any amount of it.
+const LARGEST_FILE: u64 = 8 << 30;
+
+/// The mark that some editors put before the first character of a file.
+pub(super) const BYTE_ORDER_MARK: &str = "\u{feff}";
+
+const GZIP: &[u8] = &[0x1f, 0x8b];
+const ZSTANDARD: &[u8] = &[0x28, 0xb5, 0x2f, 0xfd];
+
+/// The text of a file and the name for error messages.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct TextFile {
+    pub path: PathBuf,
+    pub text: String,
+}
+
+impl TextFile {
+    /// Reads and decompresses a file, and checks that it is UTF-8.
+    pub fn read(path: &Path) -> Result<Self> {
+        Self::from_bytes(path, read_bytes(path)?)
+    }
+
+    /// The text of bytes that are already in memory.
+    pub fn from_bytes(path: &Path, bytes: Vec<u8>) -> Result<Self> {
+        let utf16 = bytes.starts_with(&[0xff, 0xfe]) || bytes.starts_with(&[0xfe, 0xff]);
+        match String::from_utf8(bytes) {
+            Ok(text) => Ok(Self { path: path.to_path_buf(), text }),
+            Err(error) => {
+                let valid = error.utf8_error().valid_up_to();
+                let line = count_newlines(&error.as_bytes()[..valid]) + 1;
+                let encoding = if utf16 { "it looks like UTF-16; " } else { "" };
+                Err(Error::new("invalid UTF-8").in_file(path).at_line(line).remedy(format!(
+                    "{encoding}convert the file to UTF-8, for instance with iconv"
+                )))
+            }
+        }
+    }
+
+    /// The file's name without directories and without `.gz` or `.zst`.
+    pub fn name(&self) -> String {
+        let name = self.path.file_name().unwrap_or_default().to_string_lossy();
+        without_compression(&name).to_owned()
+    }
+
+    /// The length of the byte order mark, where there is one.
+    pub fn start(&self) -> usize {
+        if self.text.starts_with(BYTE_ORDER_MARK) { BYTE_ORDER_MARK.len() } else { 0 }
+    }
+
+    /// The byte ranges of the lines, without their line ends (`\n` or `\r\n`) and without the byte
+    /// order mark. A last line counts whether or not it ends.
+    pub fn lines(&self) -> Vec<Range<usize>> {
+        let mut lines = Vec::new();
+        let mut start = self.start();
+        while start < self.text.len() {
+            let end = self.text[start..].find('\n').map_or(self.text.len(), |at| start + at);
+            let ended = end < self.text.len();
+            let carriage_return = ended && self.text[start..end].ends_with('\r');
+            lines.push(start..end - usize::from(carriage_return));
+            start = end + 1;
+        }
+        lines
+    }
+
+    /// The line, counted from 1, that holds the byte at `offset`.
+    pub fn line_at(&self, offset: usize) -> usize {
+        count_newlines(&self.text.as_bytes()[..offset.min(self.text.len())]) + 1
+    }
+
+    /// An error at a line of this file.
+    pub fn error(&self, line: usize, problem: impl Into<String>) -> Error {
+        Error::new(problem).in_file(&self.path).at_line(line)
+    }
+}
+
+/// Counts lines while going forward through a text.
+#[derive(Debug, Default)]
+pub(super) struct LineCounter {
+    offset: usize,
+    newlines: usize,
+}
+
+impl LineCounter {
+    /// The line, counted from 1, of a place that is not before the last one asked for.
+    pub fn line_at(&mut self, text: &str, offset: usize) -> usize {
+        let offset = offset.clamp(self.offset, text.len().max(self.offset));
+        self.newlines += count_newlines(&text.as_bytes()[self.offset..offset]);
+        self.offset = offset;
+        self.newlines + 1
+    }
+}
+
+/// A file name without the ending of its compression.
+pub(super) fn without_compression(name: &str) -> &str {
+    name.strip_suffix(".gz").or_else(|| name.strip_suffix(".zst")).unwrap_or(name)
+}
+
+fn count_newlines(bytes: &[u8]) -> usize {
+    // A line end starts no other character, so the pieces between them need no decoding.
+    bytes.split(|byte| *byte == b'\n').count() - 1
+}
+
+fn read_bytes(path: &Path) -> Result<Vec<u8>> {
+    if path.is_dir() {
+        return Err(Error::new("is a directory").in_file(path).remedy("name a file in it"));
+    }
+    if !path.exists()
+        && let Some(archive) = path.ancestors().skip(1).find(|ancestor| ancestor.is_file())
+    {
+        let member = path.strip_prefix(archive).unwrap_or(path);
+        return archive::member(&decompress(read_raw(archive)?, archive)?, archive, member);
+    }
+    let bytes = decompress(read_raw(path)?, path)?;
+    if archive::is_archive(&bytes) {
+        return Err(archive::member_missing(&bytes, path));
+    }
+    Ok(bytes)
+}
+
+fn read_raw(path: &Path) -> Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    File::open(path)
+        .and_then(|file| file.take(LARGEST_FILE + 1).read_to_end(&mut bytes))
+        .map_err(|error| Error::io("read", path, error))?;
+    if bytes.len() as u64 > LARGEST_FILE { Err(too_large(path)) } else { Ok(bytes) }
+}
+
+/// Undoes gzip or Zstandard, as the first bytes say.
+pub(super) fn decompress(bytes: Vec<u8>, path: &Path) -> Result<Vec<u8>> {
+    if bytes.starts_with(GZIP) {
+        read_all(flate2::read::MultiGzDecoder::new(bytes.as_slice()), "gzip", path)
+    } else if bytes.starts_with(ZSTANDARD) {
+        decompress_zstandard(&bytes, path)
+    } else if path.extension().is_some_and(|ending| ending == "gz" || ending == "zst") {
+        let problem = "the name says compressed, the content is not";
+        Err(Error::new(problem).in_file(path).remedy("fetch the file again or rename it"))
+    } else {
+        Ok(bytes)
+    }
+}
+
+/// A Zstandard file is one frame or several in a row.
+fn decompress_zstandard(mut bytes: &[u8], path: &Path) -> Result<Vec<u8>> {
+    let mut text = Vec::new();
+    while !bytes.is_empty() {
+        let frame = ruzstd::decoding::StreamingDecoder::new(&mut bytes)
+            .map_err(|error| broken("Zstandard", path, &text).caused_by(error.to_string()))?;
+        text.extend(read_all(frame, "Zstandard", path)?);
+        if text.len() as u64 > LARGEST_FILE {
+            return Err(too_large(path));
+        }
+    }
+    Ok(text)
+}
+
+fn read_all(reader: impl Read, kind: &str, path: &Path) -> Result<Vec<u8>> {
+    let mut text = Vec::new();
+    let read = reader.take(LARGEST_FILE + 1).read_to_end(&mut text);
+    if let Err(error) = read {
+        return Err(broken(kind, path, &text).caused_by(error));
+    }
+    if text.len() as u64 > LARGEST_FILE { Err(too_large(path)) } else { Ok(text) }
+}
+
+fn broken(kind: &str, path: &Path, decoded: &[u8]) -> Error {
+    Error::new(format!("the {kind} data is truncated or damaged"))
+        .in_file(path)
+        .at_line(count_newlines(decoded) + 1)
+        .remedy("fetch the file again")
+}
+
+fn too_large(path: &Path) -> Error {
+    let gibibytes = LARGEST_FILE >> 30;
+    Error::new(format!("more than {gibibytes} GiB of text"))
+        .in_file(path)
+        .remedy("split the file at a document boundary")
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write;
+
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn gzip(bytes: &[u8]) -> Vec<u8> {
+        let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());
+        encoder.write_all(bytes).unwrap();
+        encoder.finish().unwrap()
+    }
+
+    fn zstandard(bytes: &[u8]) -> Vec<u8> {
+        ruzstd::encoding::compress_to_vec(bytes, ruzstd::encoding::CompressionLevel::Fastest)
+    }
+
+    fn file(text: &str) -> TextFile {
+        TextFile { path: "x".into(), text: text.into() }
+    }
+
+    #[test]
+    fn lines_have_no_line_ends() {
+        let file = file("\u{feff}one\r\n\ntwo\rthree\nlast");
+        let lines: Vec<_> = file.lines().into_iter().map(|range| &file.text[range]).collect();
+        assert_eq!(lines, ["one", "", "two\rthree", "last"]);
+        assert_eq!(file.line_at(file.text.find("last").unwrap()), 4);
+    }
+
+    #[test]
+    fn a_file_without_a_last_line_end_has_that_line() {
+        assert_eq!(file("").lines().len(), 0);
+        assert_eq!(file("\n").lines().len(), 1);
+        assert_eq!(file("a").lines().len(), 1);
+        assert_eq!(file("a\n").lines().len(), 1);
+        assert_eq!(file("a\n\n").lines().len(), 2);
+    }
+
+    #[test]
+    fn invalid_utf8_is_named_with_its_line() {
+        let error = TextFile::from_bytes(Path::new("a.en"), b"fine\nw\xffrong\n".to_vec());
+        let message = error.unwrap_err().to_string();
+        assert!(message.starts_with("a.en:2: invalid UTF-8; convert"), "{message}");
+        let error = TextFile::from_bytes(Path::new("a.en"), b"\xff\xfea\0".to_vec());
+        assert!(error.unwrap_err().to_string().contains("UTF-16"));
+    }
+
+    #[test]
+    fn truncated_gzip_is_named_with_its_line() {
+        let lines: Vec<_> = (0..2000).map(|i| format!("sentence {i} of {}", i * 7919)).collect();
+        let text = lines.join("\n");
+        let whole = gzip(text.as_bytes());
+        for kept in [2, 3, 9, 17, whole.len() / 2, whole.len() - 1] {
+            let error = decompress(whole[..kept].to_vec(), Path::new("a.en.gz")).unwrap_err();
+            let message = error.to_string();
+            assert!(message.contains("the gzip data is truncated or damaged"), "{message}");
+            assert!(message.starts_with("a.en.gz:"), "{message}");
+        }
+        let message = decompress(whole[..whole.len() / 2].to_vec(), Path::new("a.gz"))
+            .unwrap_err()
+            .to_string();
+        let line: usize = message.split(':').nth(1).unwrap().parse().unwrap();
+        assert!(line > 100, "the line is that of the text: {message}");
+    }
+
+    #[test]
+    fn a_name_without_compressed_content_is_an_error() {
+        let error = decompress(b"text".to_vec(), Path::new("a.gz")).unwrap_err();
+        assert!(error.to_string().contains("the name says compressed"));
+        assert!(decompress(Vec::new(), Path::new("a.zst")).is_err());
+    }
+
+    #[test]
+    fn missing_files_and_directories_are_named() {
+        let directory = tempfile::tempdir().unwrap();
+        let missing = directory.path().join("missing.en");
+        let message = TextFile::read(&missing).unwrap_err().to_string();
+        assert!(message.contains("missing.en: cannot read"), "{message}");
+        let message = TextFile::read(directory.path()).unwrap_err().to_string();
+        assert!(message.contains("is a directory"), "{message}");
+    }
+
+    proptest! {
+        #[test]
+        fn compressed_is_read_as_it_was(first in any::<Vec<u8>>(), second in any::<Vec<u8>>()) {
+            let path = Path::new("x");
+            prop_assert_eq!(&decompress(gzip(&first), path).unwrap(), &first);
+            prop_assert_eq!(&decompress(zstandard(&first), path).unwrap(), &first);
+            let both = [first.clone(), second.clone()].concat();
+            let joined = [gzip(&first), gzip(&second)].concat();
+            prop_assert_eq!(&decompress(joined, path).unwrap(), &both);
+            let joined = [zstandard(&first), zstandard(&second)].concat();
+            prop_assert_eq!(&decompress(joined, path).unwrap(), &both);
+        }
+
+        #[test]
+        fn damaged_data_never_panics(
+            bytes in any::<Vec<u8>>(),
+            text in any::<Vec<u8>>(),
+            at in any::<prop::sample::Index>(),
+            bit in 0..8u8,
+        ) {
+            let path = Path::new("x");
+            for magic in [GZIP, ZSTANDARD] {
+                let _ = decompress([magic, &bytes].concat(), path);
+            }
+            for mut whole in [gzip(&text), zstandard(&text)] {
+                let at = at.index(whole.len());
+                let _ = decompress(whole[..at].to_vec(), path);
+                whole[at] ^= 1 << bit;
+                let _ = decompress(whole, path);
+            }
+        }
+
+        #[test]
+        fn lines_cover_the_text(text in "(\u{feff})?[a\r\n é]{0,40}") {
+            let file = file(&text);
+            let mut rest = String::from(&text[..file.start()]);
+            let mut end = file.start();
+            for line in file.lines() {
+                rest.push_str(&file.text[end..line.start]);
+                prop_assert!(!file.text[line.clone()].contains('\n'));
+                rest.push_str(&file.text[line.clone()]);
+                end = line.end;
+            }
+            rest.push_str(&file.text[end..]);
+            prop_assert_eq!(rest, text);
+        }
+    }
+}

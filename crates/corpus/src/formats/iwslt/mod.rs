@@ -1,0 +1,103 @@
+//! The files of IWSLT: `train.tags.*` for training, and XML for the other sets.
+
+mod pair;
+mod tags;
+mod xml;
+
+use std::ops::Range;
+
+use super::Format;
+use super::corpus::{Corpus, Layout};
+use super::file::TextFile;
+use super::ids::DocumentIds;
+use super::slots::{Escape, SlotLayout};
+use crate::{Document, Result};
+
+/// A document with the places of its segments in the file.
+#[derive(Clone, Debug)]
+struct MarkedDocument {
+    id: String,
+    /// The line at which it begins.
+    line: usize,
+    segments: Vec<MarkedSegment>,
+}
+
+#[derive(Clone, Debug)]
+struct MarkedSegment {
+    range: Range<usize>,
+    text: String,
+}
+
+/// Which of the two kinds of file it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    Tags,
+    Xml,
+}
+
+/// Reads one file or two parallel files.
+pub(super) fn read(source: &TextFile, target: Option<&TextFile>) -> Result<Corpus> {
+    let (kind, documents) = parse(source)?;
+    let target = match target {
+        Some(file) => Some((parse(file)?.1, file)),
+        None => None,
+    };
+    let mut corpus = Vec::new();
+    let mut slots = Vec::new();
+    for pair in pair::documents((documents, source), target)? {
+        if pair.segments.is_empty() {
+            continue;
+        }
+        let (ranges, segments): (Vec<_>, Vec<_>) = pair.segments.into_iter().unzip();
+        slots.extend(ranges);
+        corpus.push(Document::new(pair.id, segments));
+    }
+    let escape = match kind {
+        Kind::Tags => Escape::Line,
+        Kind::Xml => Escape::Xml,
+    };
+    let layout = SlotLayout { text: source.text.clone(), slots, escape };
+    Ok(Corpus { documents: corpus, format: Format::Iwslt, layout: Layout::Slots(layout) })
+}
+
+fn parse(file: &TextFile) -> Result<(Kind, Vec<MarkedDocument>)> {
+    let (kind, documents) = match kind(&file.text[file.start()..]) {
+        Kind::Tags => (Kind::Tags, tags::parse(file)?),
+        Kind::Xml => (Kind::Xml, xml::parse(file)?),
+    };
+    let mut ids = DocumentIds::default();
+    for document in &documents {
+        ids.begin(&document.id, document.line, file)?;
+    }
+    Ok((kind, documents))
+}
+
+/// XML opens with a declaration, a document type or the element around a set; tags do not.
+fn kind(text: &str) -> Kind {
+    let opening = text.trim_start().get(..8).unwrap_or_default().to_ascii_lowercase();
+    let xml = ["<?xml", "<!", "<mteval", "<srcset", "<refset", "<tstset", "<root"];
+    if xml.iter().any(|start| opening.starts_with(start)) { Kind::Xml } else { Kind::Tags }
+}
+
+/// Whether the first line is one of this format.
+pub(super) fn is_iwslt(text: &str) -> bool {
+    kind(text) == Kind::Xml || tags::is_metadata(text.lines().next().unwrap_or_default())
+}
+
+/// The value of an attribute in the text of a tag.
+fn attribute<'a>(tag: &'a str, name: &str) -> Option<&'a str> {
+    let mut rest = tag;
+    while let Some(at) = rest.to_ascii_lowercase().find(name) {
+        let before = rest[..at].ends_with(char::is_whitespace);
+        rest = &rest[at + name.len()..];
+        let value = rest.trim_start().strip_prefix('=').map(str::trim_start);
+        if let (true, Some(value)) = (before, value) {
+            let quote = value.chars().next().filter(|quote| ['"', '\''].contains(quote))?;
+            return value[1..].split_once(quote).map(|(value, _)| value);
+        }
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,150 @@
+//! Readers and writers of the formats in which documents come.
+//!
+//! [`read`] turns files into a [`Corpus`]: documents, and a layout that remembers every byte that
+//! is not translated. [`Corpus::write_translation`] puts translations into that layout.
+//!
+//! | format | documents | segments |
+//! | --- | --- | --- |
+//! | [`Format::Lines`] | from a `.docids` file, or between blank lines | lines |
+//! | [`Format::Iwslt`] | `doc` elements, or talks between tags | `seg` elements, or lines |
+//! | [`Format::Jsonl`] | lines | texts in a list |
+//! | [`Format::Srt`], [`Format::Vtt`] | the file | sentences, over as many cues as they take |
+//!
+//! Every format may be compressed with gzip or Zstandard or lie in a tar archive.
+
+mod archive;
+pub mod contrastive;
+mod corpus;
+mod detect;
+mod entities;
+mod file;
+mod ids;
+mod iwslt;
+mod jsonl;
+mod lines;
+mod slots;
+mod subtitles;
+
+use std::fmt;
+use std::path::PathBuf;
+use std::str::FromStr;
+
+pub use corpus::Corpus;
+use file::TextFile;
+
+use crate::{Error, Result};
+
+/// How documents are written in a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Format {
+    /// One segment per line; documents from a `.docids` file or between blank lines.
+    Lines,
+    /// The files of IWSLT: `train.tags.*`, and XML with `seg` elements in `doc` elements.
+    Iwslt,
+    /// One document per line: `{"id": …, "source": […], "target": […]}`.
+    Jsonl,
+    /// SRT subtitles.
+    Srt,
+    /// WebVTT subtitles.
+    Vtt,
+}
+
+impl Format {
+    /// Every format, in the order of the documentation.
+    pub const ALL: &[Self] = &[Self::Lines, Self::Iwslt, Self::Jsonl, Self::Srt, Self::Vtt];
+
+    /// The name on the command line and in configuration.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Lines => "lines",
+            Self::Iwslt => "iwslt",
+            Self::Jsonl => "jsonl",
+            Self::Srt => "srt",
+            Self::Vtt => "vtt",
+        }
+    }
+}
+
+impl fmt::Display for Format {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+impl FromStr for Format {
+    type Err = Error;
+
+    fn from_str(name: &str) -> Result<Self> {
+        let found = Self::ALL.iter().copied().find(|format| format.name() == name);
+        found.ok_or_else(|| {
+            let names: Vec<_> = Self::ALL.iter().map(|format| format.name()).collect();
+            Error::new(format!("unknown format `{name}`"))
+                .remedy(format!("choose one of {}", names.join(", ")))
+        })
+    }
+}
+
+/// The files of one corpus.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Input {
+    /// The source side, or the only file.
+    pub source: PathBuf,
+    /// The target side, where the format keeps it in a file of its own.
+    pub target: Option<PathBuf>,
+    /// One document id per line, for [`Format::Lines`]. When not given, it is looked for beside the
+    /// source: `train.docids` for `train.en` or `train.en.gz`.
+    pub docids: Option<PathBuf>,
+    /// The format; found from the file's name and content when not given.
+    pub format: Option<Format>,
+}
+
+impl Input {
+    /// A file without a target side.
+    pub fn new(source: impl Into<PathBuf>) -> Self {
+        Self { source: source.into(), ..Self::default() }
+    }
+
+    /// A source file with its target file.
+    pub fn parallel(source: impl Into<PathBuf>, target: impl Into<PathBuf>) -> Self {
+        Self { source: source.into(), target: Some(target.into()), ..Self::default() }
+    }
+}
+
+/// Reads documents, with their translations where a target side is given.
+pub fn read(input: &Input) -> Result<Corpus> {
+    let source = TextFile::read(&input.source)?;
+    let format = match input.format {
+        Some(format) => format,
+        None => detect::format(&source)?,
+    };
+    if let (Some(docids), true) = (&input.docids, format != Format::Lines) {
+        return Err(Error::new(format!("document ids belong to lines, not to {format}"))
+            .in_file(docids)
+            .remedy("leave the file out: this format has its own document ids"));
+    }
+    let target = input.target.as_deref().map(TextFile::read).transpose()?;
+    match format {
+        Format::Lines => {
+            let docids = input.docids.clone().or_else(|| lines::docids_beside(&input.source));
+            let docids = docids.as_deref().map(TextFile::read).transpose()?;
+            lines::read(&lines::Sides { source, target, docids })
+        }
+        Format::Iwslt => iwslt::read(&source, target.as_ref()),
+        Format::Jsonl => jsonl::read(&source, target.as_ref()),
+        Format::Srt | Format::Vtt => subtitles::read(&source, target.as_ref(), format),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_round_trip() {
+        for format in Format::ALL {
+            assert_eq!(format.to_string().parse::<Format>().unwrap(), *format);
+        }
+        let message = "docx".parse::<Format>().unwrap_err().to_string();
+        assert!(message.starts_with("unknown format `docx`; choose one of lines"), "{message}");
+    }
+}

@@ -1,0 +1,53 @@
+//! A text with places for translations: everything between the places is kept byte for byte.
+
+use std::io::{self, Write};
+use std::ops::Range;
+
+use super::entities;
+
+/// How a translation is written so that it cannot break the format around it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Escape {
+    /// On one line: a line end inside a translation becomes a space.
+    Line,
+    /// On one line, and without characters that XML would read as markup.
+    Xml,
+}
+
+/// A text and, in reading order, the byte range of each segment.
+#[derive(Clone, Debug)]
+pub(super) struct SlotLayout {
+    pub text: String,
+    pub slots: Vec<Range<usize>>,
+    pub escape: Escape,
+}
+
+impl SlotLayout {
+    /// Writes the text with the translations, one per slot, in place of the segments.
+    pub fn write<'a>(
+        &self,
+        translations: impl Iterator<Item = &'a str>,
+        out: &mut impl Write,
+    ) -> io::Result<()> {
+        let mut end = 0;
+        for (slot, translation) in self.slots.iter().zip(translations) {
+            out.write_all(&self.text.as_bytes()[end..slot.start])?;
+            match self.escape {
+                Escape::Line => write_line(translation, out)?,
+                Escape::Xml => write_line(&entities::encode(translation), out)?,
+            }
+            end = slot.end;
+        }
+        out.write_all(&self.text.as_bytes()[end..])
+    }
+}
+
+fn write_line(translation: &str, out: &mut impl Write) -> io::Result<()> {
+    for (index, part) in translation.split('\n').enumerate() {
+        if index > 0 {
+            out.write_all(b" ")?;
+        }
+        out.write_all(part.as_bytes())?;
+    }
+    Ok(())
+}

@@ -1,0 +1,62 @@
+//! Subtitles: SRT and WebVTT.
+//!
+//! A sentence often runs over several cues, and a cue may hold the end of one sentence and the
+//! beginning of another. The segments are sentences: they are joined over cues for translation, and
+//! the translation is split over the same cues, and over the lines in each, by length. Numbers,
+//! timing, settings, comments, styles and tags stay as they are.
+
+mod cues;
+mod layout;
+mod markup;
+mod segment;
+mod sentences;
+mod split;
+#[cfg(test)]
+mod tests;
+mod timing;
+mod units;
+
+pub(super) use layout::SubtitleLayout;
+
+use super::Format;
+use super::corpus::{Corpus, Layout};
+use super::file::TextFile;
+use crate::{Document, Error, Result, Segment};
+
+/// Reads the sentences of a subtitle file as one document, named like the file.
+pub(super) fn read(source: &TextFile, target: Option<&TextFile>, format: Format) -> Result<Corpus> {
+    if let Some(target) = target {
+        return Err(Error::new(format!("{format} files of two languages do not share their cues"))
+            .in_file(&target.path)
+            .remedy("align them first, and give the pairs as lines or as jsonl"));
+    }
+    let cues = cues::parse(source, format)?;
+    let cues: Vec<_> =
+        cues.into_iter().map(|cue| layout::MarkedCue::new(cue, source, format)).collect();
+    let sentences = segment::sentences(&cues);
+    let segments: Vec<_> =
+        sentences.iter().map(|sentence| Segment::new(segment::text(sentence, &cues))).collect();
+    let name = source.name();
+    let id = name.rsplit_once('.').map_or(name.as_str(), |(stem, _)| stem);
+    let documents =
+        if segments.is_empty() { Vec::new() } else { vec![Document::new(id, segments)] };
+    let layout = SubtitleLayout { text: source.text.clone(), format, cues, sentences };
+    Ok(Corpus { documents, format, layout: Layout::Subtitles(layout) })
+}
+
+/// Whether a text begins like a WebVTT file.
+pub(super) fn is_vtt(text: &str) -> bool {
+    text.lines().next().is_some_and(|line| {
+        line.strip_prefix("WEBVTT")
+            .is_some_and(|rest| rest.is_empty() || rest.starts_with([' ', '\t']))
+    })
+}
+
+/// Whether a text begins like an SRT file: with a number and a timing, or with a timing.
+pub(super) fn is_srt(text: &str) -> bool {
+    let mut lines = text.trim_start().lines();
+    let first = lines.next().unwrap_or_default().trim();
+    let number = !first.is_empty() && first.bytes().all(|byte| byte.is_ascii_digit());
+    let timing_line = if number { lines.next().unwrap_or_default() } else { first };
+    timing::parse(timing_line).is_some()
+}
