@@ -21,13 +21,15 @@ pub struct DocumentLines {
 }
 
 impl Documents {
-    /// Documents from one id per line. The lines of a document must be neighbours.
+    /// Documents from one id per line. The lines of a document must be neighbours. A line with an
+    /// empty id begins none.
     pub fn from_ids<S: AsRef<str>>(ids: impl IntoIterator<Item = S>) -> Result<Self> {
         let mut documents: Vec<DocumentLines> = Vec::new();
         let mut firsts: BTreeMap<String, usize> = BTreeMap::new();
         for (line, id) in ids.into_iter().enumerate() {
             let id = id.as_ref();
             match documents.last_mut() {
+                _ if id.is_empty() => {}
                 Some(document) if document.id == id => document.lines.end = line + 1,
                 _ => {
                     if let Some(first) = firsts.insert(id.to_owned(), line + 1) {

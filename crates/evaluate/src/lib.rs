@@ -6,6 +6,7 @@ mod chrf;
 mod derived;
 mod documents;
 mod edit_distance;
+mod input;
 mod metric;
 mod ngram;
 mod pronoun;
@@ -23,6 +24,7 @@ pub use bleu::{Bleu, BleuScore, Smoothing};
 pub use chrf::ChrF;
 pub use derived::{DocumentBleu, LengthRatio};
 pub use documents::{DocumentLines, Documents};
+pub use input::{Files, TestSet};
 pub use metric::{Metric, ResampleScore, Score, Statistics, corpus_score, sentence_score};
 pub use pronoun::{
     PronounCounts, PronounInput, PronounLanguage, PronounReport, PronounRow, SourceFilter,
