@@ -16,13 +16,17 @@ struct Cli {
 }
 
 #[derive(Debug, Subcommand)]
-enum Command {}
+enum Command {
+    Evaluate(Box<commands::evaluate::EvaluateArguments>),
+}
 
 fn main() -> ExitCode {
     tracing_subscriber::fmt()
         .with_env_filter(tracing_subscriber::EnvFilter::from_default_env())
         .with_writer(std::io::stderr)
         .init();
-    let result = match Cli::parse().command {};
+    let result = match Cli::parse().command {
+        Command::Evaluate(arguments) => commands::evaluate::run(&arguments),
+    };
     exit::code(result)
 }

@@ -1,1 +1,3 @@
 //! One small file per command.
+
+pub mod evaluate;
