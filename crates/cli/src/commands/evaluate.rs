@@ -103,7 +103,7 @@ struct SignificanceArguments {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     samples: Option<u32>,
 
-    /// The seed of the random generator, as SACREBLEU_SEED
+    /// The seed of the random generator; sacreBLEU takes it from its environment
     #[arg(long, default_value_t = PairedTest::SEED)]
     seed: u64,
 
@@ -138,6 +138,8 @@ struct BleuArguments {
 
 #[derive(Debug, Args)]
 #[command(next_help_heading = "chrF")]
+// Fields are named like the options, which share a prefix so that users of sacreBLEU know them.
+#[allow(clippy::struct_field_names)]
 struct ChrFArguments {
     /// The longest character n-grams
     #[arg(long, default_value_t = 6, value_name = "N", value_parser = clap::value_parser!(u8).range(1..=100))]
@@ -166,8 +168,8 @@ struct ChrFArguments {
 
 #[derive(Debug, Args)]
 #[command(next_help_heading = "TER")]
-// The switches of Tercom are independent of each other.
-#[allow(clippy::struct_excessive_bools)]
+// Fields are named like the options; the switches of Tercom are independent of each other.
+#[allow(clippy::struct_excessive_bools, clippy::struct_field_names)]
 struct TerArguments {
     /// Heed case
     #[arg(long)]

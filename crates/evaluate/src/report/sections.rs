@@ -70,6 +70,7 @@ impl Report {
         let mut notes: Vec<String> = signatures.collect();
         let table = if self.systems.len() == 1 {
             Table {
+                words: &[0, 2],
                 header: vec!["metric".to_owned(), "score".to_owned(), "details".to_owned()],
                 rows: self
                     .metrics
@@ -84,6 +85,7 @@ impl Report {
         } else {
             let names = self.metrics.iter().map(|metric| metric.name.clone());
             Table {
+                words: &[0],
                 header: std::iter::once("system".to_owned()).chain(names).collect(),
                 rows: self
                     .systems
@@ -113,6 +115,7 @@ impl Report {
         Section {
             title: format!("{} per document", metric.name),
             table: Table {
+                words: &[0],
                 header: header.into_iter().chain(self.systems.iter().cloned()).collect(),
                 rows: self
                     .documents
@@ -137,6 +140,7 @@ impl Report {
         Section {
             title: "Per document".to_owned(),
             table: Table {
+                words: &[0],
                 header: header.into_iter().chain(names).collect(),
                 rows: self
                     .documents
@@ -207,7 +211,7 @@ fn pronoun_section(system: &str, pronouns: &PronounReport, decimals: usize) -> S
         ["pronouns", "precision", "recall", "F1", "in hypothesis", "in reference", "matched"];
     Section {
         title: format!("Pronouns of {system} ({} lines)", pronouns.lines),
-        table: Table { header: header.map(str::to_owned).to_vec(), rows },
+        table: Table { words: &[0], header: header.map(str::to_owned).to_vec(), rows },
         notes: vec![format!("pronouns|{}", pronouns.signature)],
     }
 }

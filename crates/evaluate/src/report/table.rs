@@ -1,7 +1,9 @@
 //! A table that can be shown in a terminal or as Markdown.
 
-/// Cells in rows; the first column is aligned left, all others right.
+/// Cells in rows.
 pub(super) struct Table {
+    /// The columns of words, which are aligned left; all others are numbers, aligned right.
+    pub(super) words: &'static [usize],
     pub(super) header: Vec<String>,
     pub(super) rows: Vec<Vec<String>>,
 }
@@ -21,7 +23,11 @@ impl Table {
                 .zip(&widths)
                 .enumerate()
                 .map(|(column, (cell, &width))| {
-                    if column == 0 { format!("{cell:<width$}") } else { format!("{cell:>width$}") }
+                    if self.words.contains(&column) {
+                        format!("{cell:<width$}")
+                    } else {
+                        format!("{cell:>width$}")
+                    }
                 })
                 .collect();
             text.push_str(cells.join("  ").trim_end());
@@ -37,8 +43,9 @@ impl Table {
             format!("| {} |\n", cells.join(" | "))
         });
         let mut text = lines.next().unwrap_or_default();
-        let mut rule = vec!["---"];
-        rule.resize(self.header.len(), "---:");
+        let rule: Vec<&str> = (0..self.header.len())
+            .map(|column| if self.words.contains(&column) { "---" } else { "---:" })
+            .collect();
         text.extend(["| ", &rule.join(" | "), " |\n"]);
         text.extend(lines);
         text
@@ -56,7 +63,11 @@ mod tests {
     #[test]
     fn columns_line_up_and_pipes_are_escaped() {
         let cells = |row: [&str; 2]| row.map(str::to_owned).to_vec();
-        let table = Table { header: cells(["system", "BLEU"]), rows: vec![cells(["ä|b", "7.0"])] };
+        let table = Table {
+            words: &[0],
+            header: cells(["system", "BLEU"]),
+            rows: vec![cells(["ä|b", "7.0"])],
+        };
         assert_eq!(table.to_text(), "system  BLEU\nä|b      7.0\n");
         assert_eq!(table.to_markdown(), "| system | BLEU |\n| --- | ---: |\n| ä\\|b | 7.0 |\n");
     }
