@@ -35,8 +35,8 @@ pub(super) fn docids_beside(source: &Path) -> Option<PathBuf> {
 }
 
 /// Reads the sides into documents.
-pub(super) fn read(sides: &Sides) -> Result<Corpus> {
-    let Sides { source, target, docids } = sides;
+pub(super) fn read(sides: Sides) -> Result<Corpus> {
+    let Sides { source, target, docids } = &sides;
     let lines = source.lines();
     let target_lines = target.as_ref().map(TextFile::lines);
     let docid_lines = docids.as_ref().map(TextFile::lines);
@@ -74,7 +74,7 @@ pub(super) fn read(sides: &Sides) -> Result<Corpus> {
         documents.push(Segment { source: text.to_owned(), target: translation.map(str::to_owned) });
         slots.push(line);
     }
-    let layout = SlotLayout { text: source.text.clone(), slots, escape: Escape::Line };
+    let layout = SlotLayout { text: sides.source.text, slots, escape: Escape::Line };
     Ok(Corpus { documents: documents.list, format: Format::Lines, layout: Layout::Slots(layout) })
 }
 
@@ -177,13 +177,13 @@ mod tests {
             .collect()
     }
 
-    fn message(sides: &Sides) -> String {
+    fn message(sides: Sides) -> String {
         read(sides).unwrap_err().to_string()
     }
 
     #[test]
     fn blank_lines_separate_documents() {
-        let corpus = read(&sides("\nA cat.\nIt sleeps.\n\n \nA dog.\n", None, None)).unwrap();
+        let corpus = read(sides("\nA cat.\nIt sleeps.\n\n \nA dog.\n", None, None)).unwrap();
         assert_eq!(shape(&corpus), [("1", vec!["A cat.", "It sleeps."]), ("2", vec!["A dog."])]);
         let mut out = Vec::new();
         let translations =
@@ -197,20 +197,20 @@ mod tests {
 
     #[test]
     fn a_line_blank_on_one_side_only_is_a_segment() {
-        let corpus = read(&sides("a\n\nb\n\nc\n", Some("A\n\nB\nX\nC\n"), None)).unwrap();
+        let corpus = read(sides("a\n\nb\n\nc\n", Some("A\n\nB\nX\nC\n"), None)).unwrap();
         assert_eq!(shape(&corpus), [("1", vec!["a"]), ("2", vec!["b", "", "c"])]);
         assert_eq!(corpus.documents[1].segments[1], Segment::pair("", "X"));
     }
 
     #[test]
     fn docids_make_every_line_a_segment() {
-        let corpus = read(&sides("a\n\nb\n", Some("A\n\nB\n"), Some("x y\nx y\nz\n"))).unwrap();
+        let corpus = read(sides("a\n\nb\n", Some("A\n\nB\n"), Some("x y\nx y\nz\n"))).unwrap();
         assert_eq!(shape(&corpus), [("x y", vec!["a", ""]), ("z", vec!["b"])]);
     }
 
     #[test]
     fn blank_lines_without_an_id_are_kept_and_not_translated() {
-        let corpus = read(&sides("a\n\nb\n\nc\n", None, Some("x\n\nx\n\nz\n"))).unwrap();
+        let corpus = read(sides("a\n\nb\n\nc\n", None, Some("x\n\nx\n\nz\n"))).unwrap();
         assert_eq!(shape(&corpus), [("x", vec!["a", "b"]), ("z", vec!["c"])]);
         let mut out = Vec::new();
         let translations = [vec!["A".into(), "B".into()], vec!["C".into()]];
@@ -220,20 +220,20 @@ mod tests {
 
     #[test]
     fn errors_name_both_counts_and_files() {
-        let text = message(&sides("a\nb\n", Some("A\n"), None));
+        let text = message(sides("a\nb\n", Some("A\n"), None));
         assert_eq!(
             text,
             "a.en: 2 lines, but a.de has 1 lines; both must have one line per segment"
         );
-        let text = message(&sides("a\nb\n", None, Some("x\nx\nx\n")));
+        let text = message(sides("a\nb\n", None, Some("x\nx\nx\n")));
         assert!(text.starts_with("a.en: 2 lines, but a.docids has 3 lines"), "{text}");
-        let text = message(&sides("a\nb\n", None, Some("x\n\n")));
+        let text = message(sides("a\nb\n", None, Some("x\n\n")));
         assert!(text.starts_with("a.docids:2: a line of text without a document id"), "{text}");
     }
 
     #[test]
     fn a_document_that_appears_again_is_an_error_with_both_lines() {
-        let text = message(&sides("a\nb\nc\nd\n", None, Some("x\nx\ny\nx\n")));
+        let text = message(sides("a\nb\nc\nd\n", None, Some("x\nx\ny\nx\n")));
         assert!(text.starts_with("a.docids:4: document `x` appears again"), "{text}");
         assert!(text.contains("ended at line 2"), "{text}");
     }
@@ -268,7 +268,7 @@ mod tests {
         ) {
             let count = file("a.en", &text).lines().len();
             let ids = (0..count).flat_map(|line| [(line / 3).to_string(), "\n".into()]).collect::<String>();
-            let corpus = read(&sides(&text, None, with_ids.then_some(ids.as_str()))).unwrap();
+            let corpus = read(sides(&text, None, with_ids.then_some(ids.as_str()))).unwrap();
             if with_ids {
                 prop_assert_eq!(corpus.segments(), count);
             }
@@ -279,7 +279,7 @@ mod tests {
 
         #[test]
         fn lines_out_are_lines_in(text in "([a-c ]{0,3}\r?\n){0,12}", word in "[a\n ]{0,4}") {
-            let corpus = read(&sides(&text, None, None)).unwrap();
+            let corpus = read(sides(&text, None, None)).unwrap();
             let translations: Vec<Vec<String>> = corpus
                 .documents
                 .iter()
@@ -297,7 +297,7 @@ mod tests {
             target in any::<Option<String>>(),
             docids in any::<Option<String>>(),
         ) {
-            let _ = read(&sides(&source, target.as_deref(), docids.as_deref()));
+            let _ = read(sides(&source, target.as_deref(), docids.as_deref()));
         }
     }
 }

@@ -11,6 +11,30 @@
 //! | [`Format::Srt`], [`Format::Vtt`] | the file | sentences, over as many cues as they take |
 //!
 //! Every format may be compressed with gzip or Zstandard or lie in a tar archive.
+//!
+//! ```
+//! use abridge_corpus::{Input, read};
+//!
+//! let directory = tempfile::tempdir()?;
+//! let path = directory.path().join("film.srt");
+//! std::fs::write(
+//!     &path,
+//!     "1\n00:00:01,000 --> 00:00:02,000\nThe old lamp\n\n\
+//!      2\n00:00:02,000 --> 00:00:03,000\nis broken.\n",
+//! )?;
+//!
+//! let corpus = read(&Input::new(&path))?;
+//! assert_eq!(corpus.documents[0].segments[0].source, "The old lamp is broken.");
+//!
+//! let mut translated = Vec::new();
+//! corpus.write_translation(&[vec!["Die alte Lampe ist kaputt.".to_owned()]], &mut translated)?;
+//! assert_eq!(
+//!     String::from_utf8(translated)?,
+//!     "1\n00:00:01,000 --> 00:00:02,000\nDie alte Lampe\n\n\
+//!      2\n00:00:02,000 --> 00:00:03,000\nist kaputt.\n"
+//! );
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 mod archive;
 pub mod contrastive;
@@ -31,11 +55,13 @@ use std::str::FromStr;
 
 pub use corpus::Corpus;
 use file::TextFile;
+use serde::{Deserialize, Serialize};
 
 use crate::{Error, Result};
 
 /// How documents are written in a file.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Format {
     /// One segment per line; documents from a `.docids` file or between blank lines.
     Lines,
@@ -127,7 +153,7 @@ pub fn read(input: &Input) -> Result<Corpus> {
         Format::Lines => {
             let docids = input.docids.clone().or_else(|| lines::docids_beside(&input.source));
             let docids = docids.as_deref().map(TextFile::read).transpose()?;
-            lines::read(&lines::Sides { source, target, docids })
+            lines::read(lines::Sides { source, target, docids })
         }
         Format::Iwslt => iwslt::read(&source, target.as_ref()),
         Format::Jsonl => jsonl::read(&source, target.as_ref()),
@@ -143,6 +169,7 @@ mod tests {
     fn names_round_trip() {
         for format in Format::ALL {
             assert_eq!(format.to_string().parse::<Format>().unwrap(), *format);
+            assert_eq!(serde_json::to_string(format).unwrap(), format!("\"{format}\""));
         }
         let message = "docx".parse::<Format>().unwrap_err().to_string();
         assert!(message.starts_with("unknown format `docx`; choose one of lines"), "{message}");

@@ -2,7 +2,8 @@
 //! `contrapro.context.en` and `.de` with the same number of sentences before each, oldest first.
 //!
 //! Which lines belong together is said by `groups.tsv`; without it, lines with the same source and
-//! context are one example.
+//! context are one example, and a new one begins where the reference comes again: a sentence with
+//! two pronouns is two examples.
 
 use std::ops::Range;
 
@@ -72,7 +73,12 @@ fn found_groups(text: &TextFiles, context: Option<&ContextFile>) -> Vec<Group> {
     let mut groups: Vec<Group> = Vec::new();
     for line in 0..text.source.len() {
         match groups.last_mut() {
-            Some(group) if key(group.lines.start) == key(line) => group.lines.end = line + 1,
+            Some(group)
+                if key(group.lines.start) == key(line)
+                    && text.target.get(group.lines.start) != text.target.get(line) =>
+            {
+                group.lines.end = line + 1;
+            }
             _ => groups.push(Group { lines: line..line + 1, ..Group::default() }),
         }
     }

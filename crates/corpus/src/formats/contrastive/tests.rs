@@ -197,6 +197,17 @@ fn contrapro_text_is_grouped_by_its_lines() {
 }
 
 #[test]
+fn a_sentence_with_two_pronouns_is_two_examples() {
+    let directory = Directory::new(&[
+        ("s.text.en", "It saw it.\nIt saw it.\nIt saw it.\nIt saw it.\n"),
+        ("s.text.de", "Er sah es.\nSie sah es.\nEr sah es.\nEr sah ihn.\n"),
+    ]);
+    let set = ContrastiveSet::read(&directory.input("", "de")).unwrap();
+    let pronouns: Vec<_> = set.items.iter().map(|item| item.pronoun.as_deref().unwrap()).collect();
+    assert_eq!(pronouns, ["er", "es"]);
+}
+
+#[test]
 fn contrapro_groups_say_more() {
     let directory = Directory::new(TEXT);
     let header = "group\tfirst_line\tend_line\tref_pronoun\tante_distance\tdocument_id\tsegment_id";

@@ -72,11 +72,14 @@ fn parse(file: &TextFile) -> Result<(Kind, Vec<MarkedDocument>)> {
     Ok((kind, documents))
 }
 
-/// XML opens with a declaration, a document type or the element around a set; tags do not.
+/// XML opens with a declaration, a document type or the element around a set; tags do not. Both may
+/// open with a document, but only XML has `seg` elements.
 fn kind(text: &str) -> Kind {
     let opening = text.trim_start().get(..8).unwrap_or_default().to_ascii_lowercase();
     let xml = ["<?xml", "<!", "<mteval", "<srcset", "<refset", "<tstset", "<root"];
-    if xml.iter().any(|start| opening.starts_with(start)) { Kind::Xml } else { Kind::Tags }
+    let is_xml = xml.iter().any(|start| opening.starts_with(start))
+        || (opening.starts_with("<doc") && (text.contains("<seg ") || text.contains("<seg>")));
+    if is_xml { Kind::Xml } else { Kind::Tags }
 }
 
 /// Whether the first line is one of this format.
@@ -86,12 +89,12 @@ pub(super) fn is_iwslt(text: &str) -> bool {
 
 /// The value of an attribute in the text of a tag.
 fn attribute<'a>(tag: &'a str, name: &str) -> Option<&'a str> {
-    let mut rest = tag;
-    while let Some(at) = rest.to_ascii_lowercase().find(name) {
-        let before = rest[..at].ends_with(char::is_whitespace);
-        rest = &rest[at + name.len()..];
-        let value = rest.trim_start().strip_prefix('=').map(str::trim_start);
-        if let (true, Some(value)) = (before, value) {
+    // Lower case changes no length in ASCII, so places in the copy are places in the tag.
+    let lower = tag.to_ascii_lowercase();
+    for (at, _) in lower.match_indices(name) {
+        let spaced = tag[..at].ends_with(char::is_whitespace);
+        let value = tag[at + name.len()..].trim_start().strip_prefix('=').map(str::trim_start);
+        if let (true, Some(value)) = (spaced, value) {
             let quote = value.chars().next().filter(|quote| ['"', '\''].contains(quote))?;
             return value[1..].split_once(quote).map(|(value, _)| value);
         }

@@ -25,6 +25,8 @@ const METADATA: &[&str] = &[
     "transcription",
     "transcript",
 ];
+/// Those whose content may run over several lines.
+const LONG_METADATA: &[&str] = &["title", "description", "keywords"];
 /// Those that follow the text of a talk.
 const CLOSING_METADATA: &[&str] = &["reviewer", "translator", "transcription", "transcript"];
 
@@ -63,9 +65,13 @@ pub(super) fn parse(file: &TextFile) -> Result<Vec<MarkedDocument>> {
         let number = index + 1;
         let whole = &file.text[range.clone()];
         let text = whole.trim();
-        if let Some((name, _)) = reader.unfinished {
+        if let Some((name, line)) = reader.unfinished {
             if closes(text, name) {
                 reader.unfinished = None;
+            } else if tag_name(text).is_some() {
+                let problem =
+                    format!("a tag inside the <{name}> of line {line}, which does not end");
+                return Err(file.error(number, problem).remedy(DAMAGED));
             }
             continue;
         }
@@ -86,7 +92,8 @@ pub(super) fn parse(file: &TextFile) -> Result<Vec<MarkedDocument>> {
             }
             Some(name) => {
                 reader.metadata(name, text, number, has_doc_tags);
-                if !text.starts_with("</") && !text.ends_with("/>") && !closes(text, name) {
+                let opens = !text.starts_with("</") && !text.ends_with("/>");
+                if LONG_METADATA.contains(&name) && opens && !closes(text, name) {
                     reader.unfinished = Some((name, number));
                 }
             }

@@ -68,9 +68,12 @@ pub(super) fn parse(file: &TextFile) -> Result<Vec<MarkedDocument>> {
             Ok(Event::Empty(tag)) => {
                 let name = name(&tag);
                 begin(&name, &file.text[start..end], line, &open, &mut documents, file)?;
-                if name == "seg" {
-                    let problem = "an empty <seg/>, which has no place for a translation";
-                    return Err(file.error(line, problem).remedy("write it as <seg></seg>"));
+                // Nothing to translate, but the other side may have a text in its place.
+                if name == "seg"
+                    && let Some(document) = documents.last_mut()
+                {
+                    let segment = MarkedSegment { range: end..end, text: String::new() };
+                    document.segments.push(segment);
                 }
             }
             Ok(Event::End(_)) => {

@@ -87,8 +87,8 @@ fn tokens(line: &str) -> Vec<Token<'_>> {
 /// The length of the tag (`<i>`, `</i>`, `<c.red>`, `<00:01.000>`) or override (`{\an8}`) with which
 /// a text begins.
 fn tag_length(text: &str) -> Option<usize> {
-    let close = if text.starts_with('<') { '>' } else { '}' };
-    let end = text.find(close).filter(|end| *end <= LONGEST_TAG)?;
+    let (close, closing) = if text.starts_with('<') { ('>', b'>') } else { ('}', b'}') };
+    let end = text.bytes().take(LONGEST_TAG).position(|byte| byte == closing)?;
     let inner = &text[1..end];
     let is_tag = if close == '}' {
         inner.starts_with('\\')
@@ -243,7 +243,7 @@ impl MarkedLine {
 
 /// A word that cannot be read as markup or as a timing line.
 fn escape(word: &str, format: Format) -> String {
-    if format == Format::Vtt { entities::encode(word) } else { word.replace("-->", "->") }
+    if format == Format::Vtt { entities::encode(word) } else { word.replace("-->", "→") }
 }
 
 #[cfg(test)]
@@ -285,7 +285,8 @@ mod tests {
         for line in ["1 < 2 and 2 > 1", "I <3 you", "{braces}", "<", "a <b c"] {
             assert_eq!(units::join(&srt(line).units), line);
         }
-        assert_eq!(srt("x --> y").render(&units::units("x --> y"), Format::Srt), "x -> y");
+        assert_eq!(srt("x --> y").render(&units::units("x --> y"), Format::Srt), "x → y");
+        assert_eq!(escape("--->", Format::Srt), "-→");
     }
 
     #[test]
