@@ -13,7 +13,7 @@ use crate::documents::Documents;
 use crate::metric::{Metric, Statistics};
 use crate::pronoun::{PronounInput, PronounLanguage, PronounReport, SourceFilter, pronoun_report};
 use crate::references::References;
-use crate::signature::Signature;
+use crate::signature::{Field, Signature};
 use crate::significance::{Comparison, Interval, PairedTest, Resampling, compare, interval};
 use crate::ter::Ter;
 
@@ -263,19 +263,11 @@ impl Evaluation {
                 statistics.iter().map(score).collect()
             })
             .collect();
-        let test = match (self.test.filter(|_| self.systems.len() > 1), self.confidence) {
-            (Some(test), _) => Some(test),
-            (None, Some((samples, seed))) => {
-                Some(PairedTest { resampling: Resampling::Bootstrap, samples, seed })
-            }
-            (None, None) => None,
-        };
         let count = references.count();
         Ok(MetricResult {
             key: choice.key(),
             name: metric.name(),
-            signature: test
-                .map_or_else(|| metric.signature(count), |test| test.signature(metric, count)),
+            signature: Signature::sacrebleu(count, self.test_fields(), metric.fields()),
             higher_is_better: metric.higher_is_better(),
             systems,
             documents,
@@ -285,6 +277,25 @@ impl Evaluation {
 
     fn collect(&self, count: impl Fn(&[String]) -> Result<Statistics>) -> Result<Vec<Statistics>> {
         self.systems.iter().map(|system| count(&system.lines)).collect()
+    }
+
+    /// What the signatures tell of resampling, in the order of sacreBLEU.
+    fn test_fields(&self) -> Vec<Field> {
+        let test = self.test.filter(|_| self.systems.len() > 1);
+        let confidence = self.confidence.map(|(samples, seed)| PairedTest {
+            resampling: Resampling::Bootstrap,
+            samples,
+            seed,
+        });
+        match (test, confidence) {
+            (Some(test), Some(confidence)) if test.resampling != confidence.resampling => {
+                let bootstrap = confidence.fields().into_iter().take(1);
+                bootstrap.chain(test.fields()).collect()
+            }
+            (Some(test), _) => test.fields(),
+            (None, Some(confidence)) => confidence.fields(),
+            (None, None) => Vec::new(),
+        }
     }
 
     fn interval(
@@ -397,6 +408,17 @@ mod tests {
         }
         assert!(json["bleu"]["systems"][1]["p_value"].is_f64());
         assert_eq!(json["ter"]["documents"][1]["id"], "b");
+    }
+
+    #[test]
+    fn equal_systems_are_not_marked_and_signatures_name_both_resamplings() {
+        let mut request = evaluation();
+        request.systems[1].lines = request.systems[0].lines.clone();
+        request.test = Some(PairedTest::randomization());
+        request.confidence = Some((100, 12345));
+        let text = request.run().unwrap().to_text(1);
+        assert!(text.contains("p = 0.0001)"), "{text}");
+        assert!(text.contains("nrefs:1|bs:100|ar:10000|seed:12345|case:mixed"), "{text}");
     }
 
     #[test]

@@ -176,7 +176,10 @@ fn cell(metric: &MetricResult, score: &SystemScore, decimals: usize) -> String {
         parts.push(format!("{mean} ± {}", number(metric, interval.half_width, decimals)));
     }
     if let Some(comparison) = &score.comparison {
-        let mark = if comparison.p_value < LEVEL { "*" } else { "" };
+        // Two equal translations never differ more than by nothing, which makes p small and means
+        // nothing.
+        let significant = comparison.p_value < LEVEL && comparison.difference != 0.0;
+        let mark = if significant { "*" } else { "" };
         parts.push(format!("p = {:.4}{mark}", comparison.p_value));
     }
     let score = number(metric, score.score, decimals);
