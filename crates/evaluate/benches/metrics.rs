@@ -143,7 +143,7 @@ fn write(folder: &Path, name: &str, lines: &[String]) {
     std::fs::write(folder.join(name), text).expect("a temporary folder can be written");
 }
 
-/// References of 5 to 40 words from 20,000 that are as unequally frequent as real ones, and two
+/// References of 13 to 41 words from 20,000 that are as unequally frequent as real ones, and two
 /// translations of them with words lost, replaced and exchanged.
 fn generate(lines: usize) -> Texts {
     let mut random = NumpyRandom::new(1);
