@@ -82,7 +82,7 @@ fn threads_and_the_order_of_segments_change_nothing() {
     let lines: Vec<String> = (0..200)
         .map(|n| {
             (0..n % 17)
-                .flat_map(|word| ["w1 ", "w2 ", "w3 ", "w4 "].get((n * word) % 5))
+                .filter_map(|word| ["w1 ", "w2 ", "w3 ", "w4 "].get((n * word) % 5))
                 .copied()
                 .collect()
         })
