@@ -134,6 +134,28 @@ fn the_format_is_found_or_given() {
 }
 
 #[test]
+fn segments_know_their_lines() {
+    let directory = Directory::new();
+    let lines = |name: &str, text: &str| -> Vec<usize> {
+        let corpus = read(&Input::new(directory.write(name, text))).unwrap();
+        let last = corpus.documents.len();
+        assert_eq!(corpus.line(last, 0), None);
+        assert_eq!(corpus.line(0, 99), None);
+        (0..last)
+            .flat_map(|document| {
+                let segments = 0..corpus.documents[document].segments.len();
+                segments.map(|segment| corpus.line(document, segment).unwrap()).collect::<Vec<_>>()
+            })
+            .collect()
+    };
+    assert_eq!(lines("a.en", "a\nb\n\nc\n"), [1, 2, 4]);
+    assert_eq!(lines("a.jsonl", "\n{\"source\":[\"a\",\"b\"]}\n{\"source\":[\"c\"]}\n"), [2, 2, 3]);
+    let film = "1\n00:01,0 --> 00:02,0\nA.\n\n2\n00:02,0 --> 00:03,0\n- B.\n- C.\n";
+    assert_eq!(lines("a.srt", film), [3, 7, 8]);
+    assert_eq!(lines("a.xml", "<mteval>\n<doc>\n<seg>a</seg>\n</doc></mteval>"), [3]);
+}
+
+#[test]
 fn translations_must_fit() {
     let directory = Directory::new();
     let corpus = read(&Input::new(directory.write("a.en", "a\nb\n\nc\n"))).unwrap();

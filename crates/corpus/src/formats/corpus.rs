@@ -3,6 +3,7 @@
 use std::io::Write;
 
 use super::Format;
+use super::file::count_newlines;
 use super::jsonl::JsonlLayout;
 use super::slots::SlotLayout;
 use super::subtitles::SubtitleLayout;
@@ -34,6 +35,22 @@ impl Corpus {
     /// The number of segments in all documents.
     pub fn segments(&self) -> usize {
         self.documents.iter().map(|document| document.segments.len()).sum()
+    }
+
+    /// The line of the source file, counted from 1, at which a segment begins; of JSON lines, the
+    /// line of its document.
+    pub fn line(&self, document: usize, segment: usize) -> Option<usize> {
+        let before = self.documents.get(..document)?;
+        if segment >= self.documents.get(document)?.segments.len() {
+            return None;
+        }
+        let index = before.iter().map(|document| document.segments.len()).sum::<usize>() + segment;
+        let (text, place) = match &self.layout {
+            Layout::Slots(layout) => (&layout.text, layout.slots.get(index)?.start),
+            Layout::Jsonl(layout) => layout.place(document)?,
+            Layout::Subtitles(layout) => layout.place(index)?,
+        };
+        Some(count_newlines(&text.as_bytes()[..place]) + 1)
     }
 
     /// Writes the translations, one list per document with one text per segment, in the format and

@@ -110,7 +110,8 @@ pub(super) fn without_compression(name: &str) -> &str {
     name.strip_suffix(".gz").or_else(|| name.strip_suffix(".zst")).unwrap_or(name)
 }
 
-fn count_newlines(bytes: &[u8]) -> usize {
+/// The number of line ends in a text.
+pub(super) fn count_newlines(bytes: &[u8]) -> usize {
     // A line end starts no other character, so the pieces between them need no decoding.
     bytes.split(|byte| *byte == b'\n').count() - 1
 }

@@ -153,6 +153,11 @@ fn texts(value: &RawValue, field: &str, file: &TextFile, number: usize) -> Resul
 }
 
 impl JsonlLayout {
+    /// The text, and a place in the line of a document.
+    pub fn place(&self, document: usize) -> Option<(&String, usize)> {
+        Some((&self.text, self.targets.get(document)?.range.start))
+    }
+
     /// Writes the lines with the translations as their target.
     pub fn write(&self, translations: &[Vec<String>], out: &mut impl Write) -> io::Result<()> {
         let mut end = 0;

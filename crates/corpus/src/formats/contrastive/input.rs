@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use super::super::file::TextFile;
+use super::super::file::{TextFile, without_compression};
 use super::{
     ContrastiveSet, bawden, bawden_json, contrapro_json, contrapro_text, large_pronoun, mt_geneval,
 };
@@ -54,41 +54,42 @@ enum Kind {
 impl ContrastiveSet {
     /// Reads the set at a path, whichever it is.
     pub fn read(input: &ContrastiveInput) -> Result<Self> {
-        if input.path.is_file() {
-            let file = TextFile::read(&input.path)?;
-            let shape = file.text[file.start()..].trim_start();
-            return if shape.starts_with('{') {
-                bawden_json::read(&file)
-            } else {
-                contrapro_json::read(&file, input)
-            };
+        let name = input.path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+        let is_json =
+            Path::new(without_compression(name)).extension().is_some_and(|ending| ending == "json");
+        if input.path.is_file() || is_json {
+            return read_json(input);
         }
         let (directory, prefix) = if input.path.is_dir() {
-            (input.path.clone(), None)
+            (input.path.as_path(), None)
         } else {
-            let name = input.path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
-            let directory = input.path.parent().unwrap_or(Path::new(""));
-            (directory.to_path_buf(), Some(name.to_owned()))
+            (input.path.parent().unwrap_or(Path::new("")), Some(name))
         };
-        let directory = if directory.as_os_str().is_empty() { ".".into() } else { directory };
-        let found = sets_in(&directory, input)?;
-        let mut chosen: Vec<_> = found
-            .iter()
-            .filter(|(_, name)| {
-                prefix.as_ref().is_none_or(|prefix| name.trim_end_matches('.') == prefix)
-            })
-            .collect();
-        if chosen.len() > 1 || chosen.is_empty() {
-            return Err(ambiguous(input, &found));
-        }
-        let Some((kind, name)) = chosen.pop() else { return Err(ambiguous(input, &found)) };
-        let files = SetFiles { directory, prefix: name.clone(), input };
+        let directory = if directory.as_os_str().is_empty() { Path::new(".") } else { directory };
+        let found = sets_in(directory, input)?;
+        let wanted = |set: &&(Kind, String)| {
+            prefix.is_none_or(|prefix| set.1.trim_end_matches('.') == prefix)
+        };
+        let chosen: Vec<_> = found.iter().filter(wanted).collect();
+        let [(kind, prefix)] = chosen[..] else { return Err(ambiguous(input, &found)) };
+        let directory = directory.to_path_buf();
+        let files = SetFiles { directory, prefix: prefix.clone(), input };
         match kind {
             Kind::ContraProText => contrapro_text::read(&files),
             Kind::LargePronoun => large_pronoun::read(&files),
             Kind::Bawden => bawden::read(&files),
             Kind::MtGenEval => mt_geneval::read(&files),
         }
+    }
+}
+
+/// A list is ContraPro's, an object Bawden's.
+fn read_json(input: &ContrastiveInput) -> Result<ContrastiveSet> {
+    let file = TextFile::read(&input.path)?;
+    if file.text[file.start()..].trim_start().starts_with('{') {
+        bawden_json::read(&file)
+    } else {
+        contrapro_json::read(&file, input)
     }
 }
 
@@ -134,7 +135,7 @@ fn sets_in(directory: &Path, input: &ContrastiveInput) -> Result<Vec<(Kind, Stri
     let failed = |error| Error::io("list", directory, error);
     for entry in std::fs::read_dir(directory).map_err(failed)? {
         let name = entry.map_err(failed)?.file_name();
-        let Some(name) = name.to_str().map(super::super::file::without_compression) else {
+        let Some(name) = name.to_str().map(without_compression) else {
             continue;
         };
         for (kind, mark) in &marks {

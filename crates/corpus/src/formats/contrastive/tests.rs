@@ -302,6 +302,7 @@ fn bawden_text_and_json_agree() {
     assert!(message.contains("2 contrastive sets here: anaphora, lexical_choice"), "{message}");
     assert!(directory.message("missing", "fr").contains("2 contrastive sets here"));
     assert!(directory.message("anaphora", "nl").contains("cannot read"));
+    assert!(directory.message("missing.json", "fr").contains("missing.json: cannot read"));
     assert!(directory.message("missing/set", "nl").contains("cannot list"));
 }
 

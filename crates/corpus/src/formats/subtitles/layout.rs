@@ -111,6 +111,14 @@ pub(in crate::formats) struct SubtitleLayout {
 }
 
 impl SubtitleLayout {
+    /// The text, and the place where the first cue of a sentence has its text.
+    pub fn place(&self, sentence: usize) -> Option<(&String, usize)> {
+        let first = self.sentences.get(sentence)?.first()?;
+        let cue = self.cues.get(first.cue)?;
+        let line = cue.speeches.get(first.speech)?.lines.start;
+        Some((&self.text, cue.ranges.get(line)?.start))
+    }
+
     /// Writes the file with a translation for each sentence.
     pub fn write<'a>(
         &self,

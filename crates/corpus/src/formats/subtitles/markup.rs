@@ -149,9 +149,13 @@ fn opening_length(text: &str) -> usize {
         Some('>') if rest.starts_with(">>") => skip(rest, &|c| c == '>'),
         _ => 0,
     };
-    // A second dash makes a break in speech (`--and then`), a digit a number, not a new speaker.
+    // A second dash makes a break in speech (`--and then`), a digit a number, and a long dash before a
+    // small letter a remark inside a sentence. None of these is a new speaker.
     let next = rest[dash..].chars().next();
-    if dash > 0 && !next.is_some_and(|c| "-–—".contains(c) || c.is_ascii_digit()) {
+    let after = rest[dash..].trim_start().chars().next();
+    let remark = rest.starts_with(['–', '—']) && after.is_some_and(char::is_lowercase);
+    let number = next.is_some_and(|c| "-–—".contains(c) || c.is_ascii_digit());
+    if dash > 0 && !number && !remark {
         length += dash;
         length += skip(&text[length..], &light);
     }
@@ -295,7 +299,7 @@ mod tests {
             assert!(srt(line).new_speaker, "{line}");
             assert_eq!(srt(line).units[0].text, "Hi");
         }
-        for line in ["Hi - there", "--and", "-5 degrees", "> x"] {
+        for line in ["Hi - there", "--and", "-5 degrees", "> x", "– he said"] {
             assert!(!srt(line).new_speaker, "{line}");
         }
         assert!(srt("♪ la").sung && srt("la ♫").sung && !srt("la").sung);

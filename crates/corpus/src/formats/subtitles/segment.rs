@@ -48,8 +48,7 @@ pub(super) fn sentences(cues: &[MarkedCue]) -> Vec<Sentence> {
             }
             let mut start = 0;
             for end in 1..=words.len() {
-                let inner =
-                    end < words.len() && sentences::ends_between(&words[end - 1], &words[end]);
+                let inner = end < words.len() && sentences::ends_between(words, end);
                 if inner || end == words.len() {
                     open.push(Fragment { cue: index, speech: number, words: start..end });
                     start = end;
@@ -82,7 +81,7 @@ fn has_punctuation(cues: &[MarkedCue]) -> bool {
     let last_words: Vec<_> = cues
         .iter()
         .flat_map(|cue| {
-            (0..cue.speeches.len()).filter_map(|speech| cue.words(speech).last().cloned())
+            (0..cue.speeches.len()).filter_map(|speech| sentences::last_word(cue.words(speech)))
         })
         .collect();
     let ends = last_words.iter().filter(|word| sentences::ends_sentence(word)).count();
@@ -107,7 +106,5 @@ fn ends_before(open: &Sentence, next: &Unit, cues: &[MarkedCue]) -> bool {
         .map(Unit::length)
         .sum();
     let words = cues[last.cue].words(last.speech);
-    open.len() >= MOST_CUES
-        || length >= LONGEST
-        || words.last().is_none_or(|word| sentences::ends_at_break(word, Some(next)))
+    open.len() >= MOST_CUES || length >= LONGEST || sentences::ends_at_break(words, Some(next))
 }

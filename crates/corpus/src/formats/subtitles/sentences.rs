@@ -5,31 +5,52 @@ use super::units::Unit;
 /// Marks that end a sentence.
 const TERMINATORS: &str = ".!?…。！？｡．؟۔।॥";
 /// What may stand between the mark and the space.
-const CLOSERS: &str = "\"'”’»›)]}」』）】〉》";
-/// Titles that end with a full stop and go on.
-const TITLES: &[&str] = &[
+const CLOSERS: &str = "\"'“”’»›)]}」』）】〉》";
+/// Closing marks that French sets apart with a space; the others could as well be opening.
+const SPACED_CLOSERS: &str = "»›”’)]}";
+/// Titles and other abbreviations after which a sentence goes on.
+const ABBREVIATIONS: &[&str] = &[
     "mr.", "mrs.", "ms.", "dr.", "prof.", "st.", "sgt.", "lt.", "capt.", "col.", "gen.", "sen.",
-    "rev.", "hr.", "fr.", "nr.", "mme.", "mlle.", "vs.", "bzw.", "z.b.", "d.h.", "sra.", "sr.",
+    "rev.", "hr.", "fr.", "nr.", "mme.", "mlle.", "sra.", "sr.", "vs.", "approx.", "bzw.", "ca.",
+    "d.h.", "evtl.", "ggf.", "inkl.", "mio.", "mrd.", "vgl.", "z.b.",
 ];
 
-/// Whether a sentence ends after a word in running text, before `next`.
-pub(super) fn ends_between(word: &Unit, next: &Unit) -> bool {
-    ends_sentence(word)
-        && !(is_number(word) || is_initial(word))
-        && !starts_small(next)
-        && (!is_ellipsis(word) || starts_large(next))
+/// Whether a sentence ends in running text after the first `count` of `words`, not the last ones.
+pub(super) fn ends_between(words: &[Unit], count: usize) -> bool {
+    let (Some(word), Some(next)) = (last_word(&words[..count]), words.get(count)) else {
+        return false;
+    };
+    let goes_on = is_number(word) || is_letter(word) || is_closer(next) || starts_small(next);
+    let trails_off = is_ellipsis(word) && !starts_large(next);
+    ends_sentence(word) && !goes_on && !trails_off
 }
 
 /// Whether a sentence ends with the last word of a cue; `next` is the first of the following cue.
-pub(super) fn ends_at_break(word: &Unit, next: Option<&Unit>) -> bool {
-    let goes_on = |next: &Unit| starts_small(next) || next.text.starts_with(['.', '…']);
-    ends_sentence(word) && !(is_ellipsis(word) && next.is_some_and(goes_on))
+pub(super) fn ends_at_break(words: &[Unit], next: Option<&Unit>) -> bool {
+    let Some(word) = last_word(words) else { return false };
+    let goes_on = next.is_some_and(|next| {
+        let small = starts_small(next) || next.text.starts_with(['.', '…']);
+        is_closer(next) || (is_ellipsis(word) && small)
+    });
+    ends_sentence(word) && !goes_on
+}
+
+/// The last word that is not a closing mark set apart.
+pub(super) fn last_word(words: &[Unit]) -> Option<&Unit> {
+    words.iter().rev().find(|word| !is_closer(word)).or_else(|| words.last())
 }
 
 /// Whether a word carries a mark that ends a sentence.
 pub(super) fn ends_sentence(word: &Unit) -> bool {
     let bare = bare(word);
-    bare.ends_with(|c| TERMINATORS.contains(c)) && !TITLES.contains(&bare.to_lowercase().as_str())
+    let small_letter = is_letter(word) && starts_small(word);
+    bare.ends_with(|c| TERMINATORS.contains(c))
+        && !small_letter
+        && !ABBREVIATIONS.contains(&bare.to_lowercase().as_str())
+}
+
+fn is_closer(word: &Unit) -> bool {
+    word.text.chars().all(|c| SPACED_CLOSERS.contains(c))
 }
 
 fn bare(word: &Unit) -> &str {
@@ -46,10 +67,10 @@ fn is_number(word: &Unit) -> bool {
     !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit())
 }
 
-/// `J.` may be a name; `I.` is a word.
-fn is_initial(word: &Unit) -> bool {
+/// `J.` may be a name and `z.` the first half of an abbreviation; `I.` is a word.
+fn is_letter(word: &Unit) -> bool {
     let mut characters = bare(word).chars();
-    let letter = characters.next().is_some_and(|c| c.is_uppercase() && c != 'I');
+    let letter = characters.next().is_some_and(|c| c.is_alphabetic() && c != 'I');
     letter && characters.as_str() == "."
 }
 
@@ -71,7 +92,8 @@ mod tests {
     use super::*;
 
     fn inner(text: &str) -> Vec<bool> {
-        units(text).windows(2).map(|pair| ends_between(&pair[0], &pair[1])).collect()
+        let words = units(text);
+        (1..words.len()).map(|count| ends_between(&words, count)).collect()
     }
 
     #[test]
@@ -86,12 +108,16 @@ mod tests {
         assert_eq!(inner("Well... maybe"), [false]);
         assert_eq!(inner("Well... Maybe"), [true]);
         assert_eq!(inner("寝た。猫"), [false, true]);
+        assert_eq!(inner("« Oui. » Il"), [false, false, true]);
+        assert_eq!(inner("Quoi ? Rien"), [false, true]);
+        assert_eq!(inner("Das ist z. B. Rot"), [false; 4]);
     }
 
     #[test]
     fn sentences_end_at_the_end_of_a_cue() {
-        let ends = |last: &str, next: &str| ends_at_break(&units(last)[0], units(next).first());
+        let ends = |last: &str, next: &str| ends_at_break(&units(last), units(next).first());
         assert!(ends("yes.", "no") && ends("Yes?", "") && ends("1984.", "It"));
+        assert!(ends("Oui. »", "Il") && !ends("Oui.", "» Il") && !ends("z.", "B."));
         assert!(!ends("and", "So") && !ends("Mr.", "Lee"));
         assert!(!ends("but...", "...still") && !ends("but…", "still") && ends("but...", "Still"));
     }
