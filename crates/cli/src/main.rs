@@ -18,6 +18,7 @@ struct Cli {
 
 #[derive(Debug, Subcommand)]
 enum Command {
+    Evaluate(Box<commands::evaluate::EvaluateArguments>),
     Import(commands::import::Import),
     Models(commands::models::Models),
     Practice(commands::practice::Practice),
@@ -34,6 +35,7 @@ fn main() -> ExitCode {
         .with_writer(std::io::stderr)
         .init();
     exit::code(match cli.command {
+        Command::Evaluate(arguments) => commands::evaluate::run(&arguments),
         Command::Import(command) => command.run(),
         Command::Models(command) => command.run(),
         Command::Practice(command) => command.run(),

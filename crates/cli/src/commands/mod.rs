@@ -1,5 +1,6 @@
 //! One small file per command.
 
+pub mod evaluate;
 pub mod import;
 pub mod models;
 pub mod practice;

@@ -5,8 +5,7 @@ use std::path::{Path, PathBuf};
 
 use abridge_corpus::practice::{PracticeConfig, PracticeLanguage};
 use abridge_corpus::prepare::{
-    ImportFiles, InputFiles, Languages, Outcome, PRACTICE_VOCABULARY_SIZE, Recipe, Request,
-    TokenizerRecipe, prepare, prepare_practice,
+    ImportFiles, InputFiles, Languages, Outcome, Recipe, Request, prepare, prepare_practice,
 };
 use anyhow::bail;
 use clap::Args;
@@ -187,14 +186,7 @@ impl Prepare {
 
     fn recipe_from_flags(&self) -> anyhow::Result<Recipe> {
         if let Some(language) = self.practice {
-            return Ok(Recipe {
-                languages: Languages { source: "en".into(), target: language.code().into() },
-                tokenizer: TokenizerRecipe {
-                    vocabulary_size: PRACTICE_VOCABULARY_SIZE,
-                    ..TokenizerRecipe::default()
-                },
-                ..Recipe::default()
-            });
+            return Ok(Recipe::practice(language));
         }
         if self.train.is_empty() && self.valid.is_empty() && self.test.is_empty() {
             bail!("nothing to prepare; give --train, --recipe or --practice");

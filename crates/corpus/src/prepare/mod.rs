@@ -21,7 +21,7 @@ use std::path::{Path, PathBuf};
 
 pub use directory::PreparedDirectory;
 pub use manifest::{FileHash, MANIFEST, Manifest, Vocabularies};
-pub use practice::{PRACTICE_VOCABULARY_SIZE, prepare_practice};
+pub use practice::prepare_practice;
 pub use progress::{Progress, Silent};
 pub use recipe::{ImportFiles, InputFiles, Languages, Recipe, SPLITS, TokenizerRecipe};
 pub use splits::SplitDocuments;

@@ -1,11 +1,28 @@
 //! The practice corpus as a prepared directory: something to train on without any data.
 
-use super::{Outcome, Progress, Request, SplitDocuments, prepare_generated};
-use crate::practice::{PracticeConfig, generate};
+use super::{
+    Languages, Outcome, Progress, Recipe, Request, SplitDocuments, TokenizerRecipe,
+    prepare_generated,
+};
+use crate::practice::{PracticeConfig, PracticeLanguage, generate};
 use crate::{Error, Result};
 
 /// Pieces that suit the few hundred words of the practice corpus.
-pub const PRACTICE_VOCABULARY_SIZE: usize = 1_000;
+const PRACTICE_VOCABULARY_SIZE: usize = 1_000;
+
+impl Recipe {
+    /// The recipe of the practice corpus: it has no files, and a vocabulary that suits it.
+    pub fn practice(language: PracticeLanguage) -> Self {
+        Self {
+            languages: Languages { source: "en".into(), target: language.code().into() },
+            tokenizer: TokenizerRecipe {
+                vocabulary_size: PRACTICE_VOCABULARY_SIZE,
+                ..TokenizerRecipe::default()
+            },
+            ..Self::default()
+        }
+    }
+}
 
 /// Generates and prepares the practice corpus; its text and its contrastive set go into the folder
 /// `text` of the directory.
@@ -35,8 +52,7 @@ mod tests {
     use std::path::Path;
 
     use super::*;
-    use crate::practice::PracticeLanguage;
-    use crate::prepare::{Languages, PreparedDirectory, Recipe, Silent, TokenizerRecipe};
+    use crate::prepare::{PreparedDirectory, Silent};
 
     #[test]
     fn the_default_vocabulary_suits_both_languages() {
@@ -44,14 +60,7 @@ mod tests {
             let directory = tempfile::tempdir().unwrap();
             let output = directory.path().join("practice");
             let config = PracticeConfig { train_documents: 600, ..PracticeConfig::new(language) };
-            let recipe = Recipe {
-                languages: Languages { source: "en".into(), target: language.code().into() },
-                tokenizer: TokenizerRecipe {
-                    vocabulary_size: PRACTICE_VOCABULARY_SIZE,
-                    ..TokenizerRecipe::default()
-                },
-                ..Recipe::default()
-            };
+            let recipe = Recipe::practice(language);
             let data = Path::new("");
             let request =
                 Request { recipe: &recipe, data, output: &output, threads: 2, force: false };

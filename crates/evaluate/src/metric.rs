@@ -1,0 +1,185 @@
+//! What the metrics have in common: counts per segment that add up, and a score from their sums.
+
+use abridge_corpus::{Error, Result};
+use rayon::prelude::*;
+
+use crate::documents::DocumentLines;
+use crate::references::{ReferenceCount, References};
+use crate::signature::{Field, Signature};
+
+/// A metric whose score is a function of sums over segments.
+///
+/// Everything else follows from that: scores of a corpus, of a document, of a resample.
+pub trait Metric: Send + Sync {
+    /// The name beside the score, such as `BLEU` or `chrF2++`.
+    fn name(&self) -> String;
+
+    /// The settings that the score depends on.
+    fn fields(&self) -> Vec<Field>;
+
+    /// How many counts a segment has.
+    fn width(&self) -> usize;
+
+    /// The counts of one segment; there is at least one reference.
+    fn count(&self, hypothesis: &str, references: &[&str]) -> Vec<f64>;
+
+    /// The score of the summed counts.
+    fn score(&self, sums: &[f64]) -> f64;
+
+    /// The score of the summed counts of a resample, in single precision as in sacreBLEU.
+    fn resample_score(&self, sums: &[f32]) -> ResampleScore;
+
+    /// Whether a larger score means a better translation.
+    fn higher_is_better(&self) -> bool {
+        true
+    }
+
+    /// More about the score, as sacreBLEU prints it behind it.
+    fn details(&self, sums: &[f64]) -> Option<String> {
+        let _ = sums;
+        None
+    }
+
+    /// The signature of a score.
+    fn signature(&self, references: ReferenceCount) -> Signature {
+        Signature::sacrebleu(references, Vec::new(), self.fields())
+    }
+}
+
+/// The score of a resample, and in which precision it is compared.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum ResampleScore {
+    /// The whole formula was computed in single precision (chrF, TER).
+    Single(f32),
+    /// The formula ended in double precision (BLEU).
+    Double(f64),
+}
+
+/// The counts of all segments of a translation, for one metric.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Statistics {
+    width: usize,
+    values: Vec<f64>,
+}
+
+impl Statistics {
+    /// Counts every segment. The result does not depend on the number of threads.
+    pub fn collect<S: AsRef<str> + Sync>(
+        metric: &dyn Metric,
+        hypotheses: &[S],
+        references: &References,
+    ) -> Result<Self> {
+        if hypotheses.len() != references.len() {
+            return Err(Error::new(format!(
+                "the hypothesis has {} lines but the reference has {}",
+                hypotheses.len(),
+                references.len()
+            ))
+            .remedy("give the translation of the same test set, one line per segment"));
+        }
+        if hypotheses.is_empty() {
+            return Err(Error::new("there is nothing to evaluate: no lines")
+                .remedy("give files with at least one line"));
+        }
+        let rows: Vec<Vec<f64>> = hypotheses
+            .par_iter()
+            .enumerate()
+            .map(|(segment, hypothesis)| {
+                metric.count(hypothesis.as_ref(), &references.of_segment(segment))
+            })
+            .collect();
+        Ok(Self { width: metric.width(), values: rows.concat() })
+    }
+
+    /// How many segments were counted.
+    pub fn len(&self) -> usize {
+        self.values.len() / self.width
+    }
+
+    /// Whether no segment was counted.
+    pub fn is_empty(&self) -> bool {
+        self.values.is_empty()
+    }
+
+    /// The counts of each segment.
+    pub fn rows(&self) -> std::slice::ChunksExact<'_, f64> {
+        self.values.chunks_exact(self.width)
+    }
+
+    /// The counts of one segment.
+    pub fn row(&self, segment: usize) -> &[f64] {
+        &self.values[segment * self.width..(segment + 1) * self.width]
+    }
+
+    /// How many counts a segment has.
+    pub fn width(&self) -> usize {
+        self.width
+    }
+
+    /// The sums over all segments.
+    pub fn sums(&self) -> Vec<f64> {
+        sum(self.width, self.rows())
+    }
+
+    /// The sums over the lines of one document.
+    pub fn document_sums(&self, document: &DocumentLines) -> Vec<f64> {
+        let places = document.lines.start * self.width..document.lines.end * self.width;
+        sum(self.width, self.values[places].chunks_exact(self.width))
+    }
+}
+
+fn sum<'a>(width: usize, rows: impl Iterator<Item = &'a [f64]>) -> Vec<f64> {
+    let mut sums = vec![0.0; width];
+    for row in rows {
+        for (sum, value) in sums.iter_mut().zip(row) {
+            *sum += value;
+        }
+    }
+    sums
+}
+
+/// The score of a translation and its signature.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Score {
+    /// The name of the metric.
+    pub name: String,
+    /// The score.
+    pub score: f64,
+    /// More about it, where the metric has more to say.
+    pub details: Option<String>,
+    /// What it depends on.
+    pub signature: Signature,
+}
+
+/// Scores a translation.
+///
+/// ```
+/// use abridge_evaluate::{Bleu, References, corpus_score};
+///
+/// let references = References::single(["The cat sat on the mat.", "It slept."])?;
+/// let score = corpus_score(&Bleu::default(), &["The cat sat on a mat.", "It slept."], &references)?;
+/// assert_eq!(format!("{:.1}", score.score), "53.9");
+/// assert_eq!(
+///     score.signature.to_string(),
+///     "nrefs:1|case:mixed|eff:no|tok:13a|smooth:exp|version:2.6.0"
+/// );
+/// # Ok::<(), abridge_corpus::Error>(())
+/// ```
+pub fn corpus_score<S: AsRef<str> + Sync>(
+    metric: &dyn Metric,
+    hypotheses: &[S],
+    references: &References,
+) -> Result<Score> {
+    let sums = Statistics::collect(metric, hypotheses, references)?.sums();
+    Ok(Score {
+        name: metric.name(),
+        score: metric.score(&sums),
+        details: metric.details(&sums),
+        signature: metric.signature(references.count()),
+    })
+}
+
+/// Scores one segment against its references. For BLEU set [`crate::Bleu::effective_order`].
+pub fn sentence_score(metric: &dyn Metric, hypothesis: &str, references: &[&str]) -> f64 {
+    metric.score(&metric.count(hypothesis, references))
+}
