@@ -1,19 +1,27 @@
 //! What can go wrong in training.
 
 /// The result of everything in this crate that can fail.
-pub type Result<T> = std::result::Result<T, Error>;
+pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 /// An error of training.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// The network refused a batch, or its configuration.
+    /// The network refused a batch, its configuration or its weights.
     #[error(transparent)]
     Model(#[from] abridge_model::Error),
 
     /// The data is wrong.
     #[error(transparent)]
     Corpus(#[from] abridge_corpus::Error),
+
+    /// The recipe is wrong.
+    #[error("recipe: {0}")]
+    Recipe(String),
+
+    /// A checkpoint or run directory cannot be used.
+    #[error("{0}")]
+    Checkpoint(String),
 
     /// An update was asked for with no batch.
     #[error("an update needs at least one batch")]
@@ -22,4 +30,20 @@ pub enum Error {
     /// Threads could not be started.
     #[error("cannot start the workers: {0}")]
     Workers(String),
+
+    /// Too many gradients in a row were not finite.
+    #[error(
+        "the gradients of {updates} updates in a row were not finite, the last at update {update} \
+         (epoch {epoch}, batch {batch}); a lower optimisation.schedule.peak may help"
+    )]
+    NotFinite {
+        /// How many.
+        updates: u64,
+        /// The last update.
+        update: u64,
+        /// Its epoch.
+        epoch: u64,
+        /// Its last batch.
+        batch: usize,
+    },
 }

@@ -1,8 +1,9 @@
 //! Adam with decoupled decay, as the published recipe has it.
 
 use abridge_model::Model;
+use abridge_model::weights::{NamedTensors, Parameter, TensorFile};
 use burn::module::{Module, ModuleMapper, Param};
-use burn::tensor::Tensor;
+use burn::tensor::{Tensor, TensorData};
 use serde::{Deserialize, Serialize};
 
 use crate::gradients::Gradients;
@@ -46,6 +47,49 @@ impl Adam {
     /// How many updates it has made.
     pub fn updates(&self) -> u64 {
         self.updates
+    }
+
+    /// The running means by name of parameter, for a checkpoint.
+    pub fn state(&self, model: &Model) -> NamedTensors {
+        let mut state = NamedTensors::new();
+        for (parameter, (mean, square)) in model.parameters().iter().zip(&self.moments) {
+            for (what, moment) in [("mean", mean), ("square", square)] {
+                let values: Vec<f32> = moment.to_data().iter::<f32>().collect();
+                state.insert(format!("{what}.{}", parameter.name), (vec![values.len()], values));
+            }
+        }
+        state
+    }
+
+    /// An optimiser that goes on from saved running means.
+    pub fn restore(
+        config: AdamConfig,
+        updates: u64,
+        model: &Model,
+        file: &TensorFile,
+    ) -> abridge_model::Result<Self> {
+        let device = model.device().without_autodiff();
+        let read = |what: &str, parameter: &Parameter| {
+            let values = file.read(&format!("{what}.{}", parameter.name))?;
+            let expected: usize = parameter.shape.iter().product();
+            if values.len() != expected {
+                return Err(abridge_model::Error::Weights {
+                    file: file.path().to_path_buf(),
+                    problem: format!(
+                        "{what}.{} has {} values, but the parameter has {expected}",
+                        parameter.name,
+                        values.len()
+                    ),
+                });
+            }
+            Ok(Tensor::from_data(TensorData::new(values, [expected]), &device))
+        };
+        let moments = model
+            .parameters()
+            .iter()
+            .map(|parameter| Ok((read("mean", parameter)?, read("square", parameter)?)))
+            .collect::<abridge_model::Result<_>>()?;
+        Ok(Self { config, updates, moments })
     }
 
     /// Moves the parameters against the gradients.

@@ -44,14 +44,26 @@ impl Model {
     pub fn save(&self, file: &Path) -> Result<()> {
         let mut collect = Collect::default();
         self.visit(&mut collect);
-        let views = collect.weights.iter().map(|(name, (shape, bytes))| {
-            let view = TensorView::new(Dtype::F32, shape.clone(), bytes);
-            view.map(|view| (name.as_str(), view)).map_err(|error| broken(file, error))
-        });
-        let views: Vec<_> = views.collect::<Result<_>>()?;
-        let bytes = safetensors::serialize(views, None).map_err(|error| broken(file, error))?;
-        replace(file, &bytes).map_err(|error| broken(file, format!("cannot write it: {error}")))
+        write_tensors(file, &collect.weights)
     }
+}
+
+/// Named tensors: shape and values, row by row.
+pub type NamedTensors = BTreeMap<String, (Vec<usize>, Vec<f32>)>;
+
+/// Writes tensors to a safetensors file, which replaces an existing one in one step.
+pub fn write_tensors(file: &Path, tensors: &NamedTensors) -> Result<()> {
+    let bytes: Vec<Vec<u8>> = tensors
+        .values()
+        .map(|(_, values)| values.iter().copied().flat_map(f32::to_le_bytes).collect())
+        .collect();
+    let views = tensors.iter().zip(&bytes).map(|((name, (shape, _)), bytes)| {
+        let view = TensorView::new(Dtype::F32, shape.clone(), bytes);
+        view.map(|view| (name.as_str(), view)).map_err(|error| broken(file, error))
+    });
+    let views: Vec<_> = views.collect::<Result<_>>()?;
+    let bytes = safetensors::serialize(views, None).map_err(|error| broken(file, error))?;
+    replace(file, &bytes).map_err(|error| broken(file, format!("cannot write it: {error}")))
 }
 
 impl ModelConfig {
@@ -201,8 +213,7 @@ impl ModuleVisitor for List {
 #[derive(Default)]
 struct Collect {
     path: Vec<String>,
-    /// Shape and little-endian bytes by name.
-    weights: BTreeMap<String, (Vec<usize>, Vec<u8>)>,
+    weights: NamedTensors,
 }
 
 impl ModuleVisitor for Collect {
@@ -211,10 +222,8 @@ impl ModuleVisitor for Collect {
     fn visit_float<const D: usize>(&mut self, param: &Param<Tensor<D>>) {
         let tensor = param.val();
         let shape = tensor.dims().to_vec();
-        let data = tensor.into_data().convert::<f32>();
-        let values = data.iter::<f32>();
-        let bytes = values.flat_map(f32::to_le_bytes).collect();
-        self.weights.insert(self.path.join("."), (shape, bytes));
+        let values = tensor.into_data().iter::<f32>().collect();
+        self.weights.insert(self.path.join("."), (shape, values));
     }
 }
 

@@ -1,0 +1,287 @@
+//! A training recipe: everything that decides what a run learns, as TOML.
+
+use std::path::Path;
+
+use abridge_corpus::batch::{BatchSettings, Order};
+use abridge_model::{ModelConfig, Preset, Width};
+use serde::{Deserialize, Serialize};
+
+use crate::optimiser::AdamConfig;
+use crate::schedule::Schedule;
+use crate::{Error, Result};
+
+/// How a model is trained. Every field has the paper's value by default.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct TrainRecipe {
+    /// Which network.
+    pub model: ModelRecipe,
+    /// How sentences are put together.
+    pub batches: BatchRecipe,
+    /// How parameters move.
+    pub optimisation: OptimisationRecipe,
+    /// When to look, and when to stop.
+    pub stop: StopRecipe,
+    /// The seed of all randomness: initial weights, order of batches, dropout.
+    pub seed: Seed,
+}
+
+/// Which network.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct ModelRecipe {
+    /// One of the ten models of the paper; `abridge models` lists them.
+    pub preset: String,
+    /// `base` (the paper's), `small` or `tiny`.
+    pub width: String,
+    /// How many sentences before the current one are context; ignored by `sentence`.
+    pub context_size: usize,
+    /// Fields of the model's configuration that differ from the preset, for instance
+    /// `dropout = 0.1` or `shortener = { kind = "grouping", groups = 11 }`.
+    #[serde(skip_serializing_if = "toml::Table::is_empty")]
+    pub change: toml::Table,
+}
+
+impl Default for ModelRecipe {
+    fn default() -> Self {
+        Self {
+            preset: Preset::Grouping.name().into(),
+            width: Width::Base.name().into(),
+            context_size: 1,
+            change: toml::Table::new(),
+        }
+    }
+}
+
+/// How sentences are put together.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct BatchRecipe {
+    /// `runs` of consecutive sentences, each encoded once, or single `sentences` as in the paper.
+    pub batching: Batching,
+    /// Tokens per micro-batch, on either side.
+    pub max_tokens: usize,
+    /// The longest run of consecutive sentences.
+    pub run_length: usize,
+    /// Micro-batches whose gradients make one update.
+    pub per_update: usize,
+}
+
+/// In which units a corpus is gone through.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Batching {
+    /// Runs of consecutive sentences; each sentence is encoded once.
+    Runs,
+    /// Single sentences of similar length, with their context, as in the paper.
+    Sentences,
+}
+
+impl Default for BatchRecipe {
+    fn default() -> Self {
+        Self { batching: Batching::Runs, max_tokens: 4096, run_length: 16, per_update: 8 }
+    }
+}
+
+/// How parameters move.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct OptimisationRecipe {
+    /// The share of probability that label smoothing takes from the true word.
+    pub label_smoothing: f64,
+    /// The largest norm of all gradients together.
+    pub clip_norm: f64,
+    /// The learning rate over time.
+    pub schedule: Schedule,
+    /// The optimiser.
+    pub adam: AdamConfig,
+}
+
+impl Default for OptimisationRecipe {
+    fn default() -> Self {
+        Self {
+            label_smoothing: 0.1,
+            clip_norm: 0.1,
+            schedule: Schedule::default(),
+            adam: AdamConfig::default(),
+        }
+    }
+}
+
+/// When to look, and when to stop.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct StopRecipe {
+    /// Validate and save every so many updates; at the end of each epoch if absent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub validate_every: Option<u64>,
+    /// Stop after so many validations without a lower loss.
+    pub patience: u32,
+    /// Stop after so many updates.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max_updates: Option<u64>,
+    /// Stop after so many epochs.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max_epochs: Option<u64>,
+}
+
+impl Default for StopRecipe {
+    fn default() -> Self {
+        Self { validate_every: None, patience: 5, max_updates: None, max_epochs: None }
+    }
+}
+
+/// A seed; the paper's is 42.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Seed(pub u64);
+
+impl Default for Seed {
+    fn default() -> Self {
+        Self(42)
+    }
+}
+
+impl TrainRecipe {
+    /// Reads a recipe, with `key=value` settings on top, for instance
+    /// `optimisation.schedule.peak=1e-3`.
+    pub fn read(file: Option<&Path>, settings: &[String]) -> Result<Self> {
+        let mut table = match file {
+            None => toml::Table::new(),
+            Some(file) => {
+                let text = std::fs::read_to_string(file).map_err(|error| {
+                    Error::Recipe(format!("{}: cannot read it: {error}", file.display()))
+                })?;
+                toml::from_str(&text)
+                    .map_err(|error| Error::Recipe(format!("{}: {error}", file.display())))?
+            }
+        };
+        for setting in settings {
+            set(&mut table, setting)?;
+        }
+        let recipe: Self =
+            table.try_into().map_err(|error: toml::de::Error| Error::Recipe(error.to_string()))?;
+        recipe.check()?;
+        Ok(recipe)
+    }
+
+    /// Writes the recipe as TOML.
+    pub fn to_toml(&self) -> String {
+        toml::to_string(self).expect("a recipe is always representable in TOML")
+    }
+
+    /// The network for vocabularies of the given sizes.
+    pub fn config(&self, source: usize, target: usize) -> Result<ModelConfig> {
+        let preset: Preset = self.model.preset.parse()?;
+        let width: Width = self.model.width.parse()?;
+        let config = preset.config(width, source, target, self.model.context_size);
+        let mut table: toml::Table =
+            toml::from_str(&config.to_toml()).map_err(|error| Error::Recipe(error.to_string()))?;
+        table.extend(self.model.change.clone());
+        Ok(ModelConfig::from_toml(&table.to_string())?)
+    }
+
+    /// How the training corpus is cut into micro-batches.
+    pub fn batch_settings(&self, config: &ModelConfig) -> BatchSettings {
+        let order = match self.batches.batching {
+            Batching::Runs => Order::Runs { run_length: self.batches.run_length },
+            Batching::Sentences => Order::published(),
+        };
+        BatchSettings {
+            context_size: config.context_size,
+            max_tokens: self.batches.max_tokens,
+            seed: self.seed.0,
+            order,
+        }
+    }
+
+    fn check(&self) -> Result<()> {
+        let smoothing = self.optimisation.label_smoothing;
+        let wrong = if !(0.0..1.0).contains(&smoothing) {
+            format!("optimisation.label_smoothing is {smoothing}, but must be in [0, 1)")
+        } else if self.optimisation.clip_norm <= 0.0 {
+            "optimisation.clip_norm must be above 0".into()
+        } else if self.batches.per_update == 0 {
+            "batches.per_update is 0, but an update needs a batch".into()
+        } else if self.stop.validate_every == Some(0) {
+            "stop.validate_every is 0; leave it out to validate after each epoch".into()
+        } else {
+            return Ok(());
+        };
+        Err(Error::Recipe(wrong))
+    }
+}
+
+/// Puts `a.b.c=value` into a table; a value that is not TOML is a string.
+fn set(table: &mut toml::Table, setting: &str) -> Result<()> {
+    let (key, value) = setting
+        .split_once('=')
+        .ok_or_else(|| Error::Recipe(format!("\"{setting}\" is not a setting; write key=value")))?;
+    let value = format!("value = {value}")
+        .parse::<toml::Table>()
+        .ok()
+        .and_then(|mut parsed| parsed.remove("value"))
+        .unwrap_or_else(|| toml::Value::String(value.to_owned()));
+    let mut path: Vec<&str> = key.trim().split('.').collect();
+    let last = path.pop().unwrap_or_default();
+    let mut place = table;
+    for part in path {
+        let next = place.entry(part).or_insert_with(|| toml::Table::new().into());
+        place = next.as_table_mut().ok_or_else(|| {
+            Error::Recipe(format!("\"{setting}\": {part} is a value, not a group of settings"))
+        })?;
+    }
+    place.insert(last.to_owned(), value);
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(settings: &[&str]) -> Result<TrainRecipe> {
+        TrainRecipe::read(None, &settings.iter().map(|&s| s.to_owned()).collect::<Vec<_>>())
+    }
+
+    #[test]
+    fn the_default_is_the_papers_recipe_and_reads_back() {
+        let recipe = read(&[]).unwrap();
+        assert_eq!(recipe, TrainRecipe::default());
+        assert_eq!(recipe.optimisation.schedule.warm_up, 2500);
+        let again: TrainRecipe = toml::from_str(&recipe.to_toml()).unwrap();
+        assert_eq!(again, recipe);
+    }
+
+    #[test]
+    fn settings_reach_every_depth() {
+        let recipe = read(&[
+            "model.preset=selecting",
+            "model.width=tiny",
+            "model.change.dropout=0.1",
+            "model.change.shortener={kind=\"selecting\",groups=4,hidden=16}",
+            "optimisation.schedule.peak=1e-3",
+            "seed=7",
+        ])
+        .unwrap();
+        assert_eq!((recipe.seed.0, recipe.optimisation.schedule.peak), (7, 1e-3));
+        let config = recipe.config(50, 60).unwrap();
+        assert_eq!((config.dropout, config.target_vocabulary), (0.1, 60));
+        assert!(config.to_toml().contains("groups = 4"));
+    }
+
+    #[test]
+    fn mistakes_are_named() {
+        for (setting, part) in [
+            ("seeed=7", "seeed"),
+            ("seed", "key=value"),
+            ("batches.per_update=0", "needs a batch"),
+            ("optimisation.label_smoothing=1.5", "[0, 1)"),
+            ("seed.x=1", "invalid type"),
+        ] {
+            let error = read(&[setting]).unwrap_err().to_string();
+            assert!(error.contains(part), "{setting}: {error}");
+        }
+        let recipe = read(&["model.change.widht=3"]).unwrap();
+        assert!(recipe.config(50, 50).unwrap_err().to_string().contains("widht"));
+    }
+}
