@@ -88,17 +88,52 @@ fn a_recipe_does_the_same() {
     fs::write(corpus.path().join("recipe.toml"), format!("{recipe}[[dev]]\n")).unwrap();
     abridge(corpus.path(), &arguments)
         .code(2)
-        .stderr(contains("recipe.toml:8").and(contains("dev")));
+        .stderr(contains("recipe.toml:9").and(contains("dev")));
+}
+
+/// Files with the names and tags of the IWSLT distribution, and invented text.
+fn iwslt_files(directory: &Path, target: &str) {
+    let pair = format!("en-{target}");
+    for language in ["en", target] {
+        let mut tags = String::new();
+        for talk in 0..6 {
+            writeln!(tags, "<url>http://talks.example/{talk}</url>").unwrap();
+            writeln!(tags, "<talkid>{talk}</talkid>\n<title>Talk {talk}</title>").unwrap();
+            for line in 0..8 {
+                writeln!(tags, "Ferry {line} leaves harbour {talk} at {}.", line + talk).unwrap();
+            }
+        }
+        fs::write(directory.join(format!("train.tags.{pair}.{language}")), tags).unwrap();
+        for year in 2011..=2015 {
+            let mut xml = String::from("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<mteval>\n");
+            writeln!(xml, "<srcset setid=\"iwslt-tst{year}\" srclang=\"english\">").unwrap();
+            writeln!(xml, "<doc docid=\"1\" genre=\"lectures\">").unwrap();
+            for line in 1..=3 {
+                writeln!(xml, "<seg id=\"{line}\"> Ferry {line} waits. </seg>").unwrap();
+            }
+            xml += "</doc>\n</srcset>\n</mteval>\n";
+            let name = format!("IWSLT17.TED.tst{year}.{pair}.{language}.xml");
+            fs::write(directory.join(name), xml).unwrap();
+        }
+    }
 }
 
 #[test]
-fn the_recipes_of_the_paper_can_be_read() {
+fn the_recipes_of_the_paper_prepare_the_files_of_iwslt() {
     let recipes = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../recipes");
-    for name in ["iwslt17-en-de.toml", "iwslt17-en-fr.toml"] {
-        let recipe = abridge_corpus::prepare::Recipe::load(&recipes.join(name)).unwrap();
-        recipe.check().unwrap();
-        assert_eq!((recipe.train.len(), recipe.valid.len(), recipe.test.len()), (1, 4, 1));
-        assert_eq!(recipe.tokenizer.vocabulary_size, 20_000);
+    for target in ["de", "fr"] {
+        let directory = tempfile::tempdir().unwrap();
+        iwslt_files(directory.path(), target);
+        let recipe = recipes.join(format!("iwslt17-en-{target}.toml"));
+        let recipe = recipe.to_str().unwrap();
+        let arguments = ["prepare", "out", "--recipe", recipe, "--vocabulary-size", "60"];
+        abridge(directory.path(), &arguments)
+            .success()
+            .stdout(contains("| train |    6 |        48 |"))
+            .stdout(contains("| valid |    4 |        12 |"))
+            .stdout(contains("| test  |    1 |         3 |"));
+        // Without the option it is the paper's 20,000, which this text cannot give.
+        abridge(directory.path(), &arguments[..4]).code(2).stderr(contains("20000 were asked"));
     }
 }
 
