@@ -3,7 +3,8 @@
 
 use std::path::{Path, PathBuf};
 
-use abridge_model::{DeviceKind, ModelConfig};
+use abridge_model::DeviceKind;
+use abridge_model::weights::ModelDirectory;
 use assert_cmd::Command;
 use predicates::prelude::PredicateBooleanExt;
 use predicates::str::contains;
@@ -25,10 +26,9 @@ fn a_checkpoint_becomes_a_model_directory() {
     for (name, file) in [("pt", "checkpoint/grouping.pt"), ("st", "parity/grouping.safetensors")] {
         let out = folder.path().join(name);
         import(&fixture(file), &out).assert().success().stdout(contains("tensors"));
-        let text = std::fs::read_to_string(out.join("config.toml")).unwrap();
-        let config = ModelConfig::from_toml(&text).unwrap();
-        assert!(config.as_published);
-        config.load(&out.join("model.safetensors"), &DeviceKind::Cpu.open().unwrap()).unwrap();
+        let directory = ModelDirectory::open(&out).unwrap();
+        assert!(directory.config().as_published);
+        directory.load(&DeviceKind::Cpu.open().unwrap()).unwrap();
     }
 }
 

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 /// The result of everything in this crate that can fail.
-pub type Result<T> = std::result::Result<T, Error>;
+pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 /// An error that names what is wrong and where.
 #[derive(Debug, thiserror::Error)]

@@ -6,7 +6,7 @@ mod common;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use abridge_model::weights::FairseqCheckpoint;
+use abridge_model::weights::{FairseqCheckpoint, ModelDirectory};
 use abridge_model::{Error, ModelConfig, Preset, random};
 use burn::tensor::Device;
 use common::{config, model, values};
@@ -105,6 +105,51 @@ fn a_flipped_bit_never_panics() {
         fs::write(&file, &bytes).unwrap();
         let _ = config.load(&file, &Device::flex());
     }
+}
+
+#[test]
+fn a_model_directory_comes_back_and_names_what_is_damaged() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("model");
+    let model = model(Preset::CachingSentence, 1, &Device::flex());
+    let write = || {
+        let provenance = [("made by".to_owned(), "a test".to_owned())].into();
+        ModelDirectory::write::<Error>(&path, &model, provenance, |folder| {
+            fs::write(folder.join("tokenizer.source.json"), "{}").unwrap();
+            Ok(())
+        })
+    };
+    write().unwrap();
+    // A second time it replaces itself.
+    write().unwrap();
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
+    let directory = ModelDirectory::open(&path).unwrap();
+    assert_eq!(directory.config(), model.config());
+    assert_eq!(directory.provenance()["made by"], "a test");
+    directory.load(&Device::flex()).unwrap();
+
+    for name in ["model.safetensors", "config.toml", "tokenizer.source.json", "MANIFEST.json"] {
+        let file = path.join(name);
+        let whole = fs::read(&file).unwrap();
+        let mut flipped = whole.clone();
+        flipped[whole.len() / 2] ^= 1;
+        for damaged in [&whole[..whole.len() / 2], &flipped, &[]] {
+            if name == "MANIFEST.json" && damaged.len() == whole.len() {
+                // A flip in the manifest may hit a blank and mean the same.
+                continue;
+            }
+            fs::write(&file, damaged).unwrap();
+            let error = ModelDirectory::open(&path).unwrap_err().to_string();
+            assert!(error.contains(name), "{name}: {error}");
+        }
+        fs::write(&file, &whole).unwrap();
+    }
+    ModelDirectory::open(&path).unwrap();
+
+    let other = folder.path().join("notes");
+    fs::create_dir(&other).unwrap();
+    let error = ModelDirectory::write::<Error>(&other, &model, Default::default(), |_| Ok(()));
+    assert!(error.unwrap_err().to_string().contains("holds something else"));
 }
 
 fn checkpoint() -> PathBuf {

@@ -1,12 +1,12 @@
 //! `abridge import`: weights that were trained with the published implementation.
 
-use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
+use abridge_corpus::Tokenizer;
 use abridge_model::tokens::END;
-use abridge_model::weights::FairseqCheckpoint;
+use abridge_model::weights::{FairseqCheckpoint, ModelDirectory};
 use abridge_model::{DeviceKind, Packed, Preset};
-use anyhow::{Context, bail, ensure};
+use anyhow::{bail, ensure};
 use clap::Args;
 
 /// Turns a checkpoint of the published implementation into a model directory.
@@ -35,6 +35,18 @@ pub struct Import {
     /// The window of average or max pooling; it leaves no trace in the weights.
     #[arg(long)]
     window: Option<usize>,
+    /// The SentencePiece model of the source language, to be put beside the weights.
+    #[arg(long, value_name = "MODEL")]
+    source_model: Option<PathBuf>,
+    /// The fairseq dictionary of the source language.
+    #[arg(long, value_name = "DICT", requires = "source_model")]
+    source_dictionary: Option<PathBuf>,
+    /// The SentencePiece model of the target language.
+    #[arg(long, value_name = "MODEL")]
+    target_model: Option<PathBuf>,
+    /// The fairseq dictionary of the target language.
+    #[arg(long, value_name = "DICT", requires = "target_model")]
+    target_dictionary: Option<PathBuf>,
     /// The model directory to be made.
     #[arg(long)]
     out: PathBuf,
@@ -65,10 +77,9 @@ impl Import {
         ensure!(reading.len() == 1, "the model cannot read a sentence");
 
         // Everything is checked; from here on only the disk can fail.
-        let cannot_write = || format!("cannot write {}", self.out.display());
-        fs::create_dir_all(&self.out).with_context(cannot_write)?;
-        model.save(&self.out.join("model.safetensors"))?;
-        fs::write(self.out.join("config.toml"), config.to_toml()).with_context(cannot_write)?;
+        let checkpoint = self.checkpoint.display().to_string();
+        let provenance = [("imported from".to_owned(), checkpoint)].into();
+        ModelDirectory::write(&self.out, &model, provenance, |folder| self.attach(folder))?;
         println!(
             "{}: {} tensors of {} in {}",
             self.preset,
@@ -76,6 +87,19 @@ impl Import {
             self.checkpoint.display(),
             self.out.display()
         );
+        Ok(())
+    }
+
+    /// Puts the tokenizers into the model directory.
+    fn attach(&self, folder: &Path) -> anyhow::Result<()> {
+        for (name, model, dictionary) in [
+            ("source", &self.source_model, &self.source_dictionary),
+            ("target", &self.target_model, &self.target_dictionary),
+        ] {
+            if let Some(model) = model {
+                Tokenizer::import(model, dictionary.as_deref())?.save(folder, name)?;
+            }
+        }
         Ok(())
     }
 }

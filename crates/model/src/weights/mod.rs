@@ -4,6 +4,7 @@
 //! `decoder.layers.0.cross_attention.query.weight`. Names and shapes are checked against the
 //! configuration before anything is allocated.
 
+mod directory;
 mod fairseq;
 mod file;
 
@@ -16,6 +17,7 @@ use burn::module::{Module, ModuleMapper, ModuleVisitor, Param, ParamId};
 use burn::tensor::{Device, Tensor, TensorData};
 use safetensors::tensor::{Dtype, TensorView};
 
+pub use directory::ModelDirectory;
 pub use fairseq::FairseqCheckpoint;
 pub use file::TensorFile;
 
