@@ -4,7 +4,7 @@ use assert_cmd::Command;
 use predicates::prelude::*;
 
 fn practice(arguments: &[&str]) -> Command {
-    let mut command = Command::cargo_bin("abridge").unwrap();
+    let mut command = Command::cargo_bin("abridge").expect("the binary of this package");
     command.arg("practice").args(arguments);
     command
 }

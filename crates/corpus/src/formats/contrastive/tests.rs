@@ -359,6 +359,9 @@ fn item() -> impl Strategy<Value = ContrastiveItem> {
 }
 
 proptest! {
+    // Every case writes a few dozen files.
+    #![proptest_config(ProptestConfig::with_cases(128))]
+
     #[test]
     fn contrapro_json_round_trips(items in prop::collection::vec(item(), 0..6)) {
         let items: Vec<_> = items
