@@ -9,18 +9,43 @@
 //! | 4 | model file |
 //! | 130, 143 | stopped by a signal |
 
+use std::fmt;
 use std::io::ErrorKind;
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 const USAGE: u8 = 1;
 const DATA: u8 = 2;
 const MODEL: u8 = 4;
+/// Shells add the number of the signal to this.
+const SIGNAL: u8 = 128;
+
+/// A signal stopped a run, which was saved first.
+#[derive(Debug)]
+pub struct Stopped {
+    /// The number of the signal.
+    pub signal: usize,
+    /// The run directory.
+    pub run: PathBuf,
+}
+
+impl std::error::Error for Stopped {}
+
+impl fmt::Display for Stopped {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "stopped and saved; the same command goes on with {}", self.run.display())
+    }
+}
 
 /// Prints the error, if there is one, and says what the process exits with.
 pub fn code(result: anyhow::Result<()>) -> ExitCode {
     let Err(error) = result else { return ExitCode::SUCCESS };
     if is_broken_pipe(&error) {
         return ExitCode::SUCCESS;
+    }
+    if let Some(stopped) = error.downcast_ref::<Stopped>() {
+        eprintln!("{stopped}");
+        return ExitCode::from(SIGNAL + stopped.signal as u8);
     }
     eprintln!("error: {error:#}");
     ExitCode::from(classify(&error))
@@ -34,13 +59,24 @@ pub fn usage(error: &clap::Error) -> ExitCode {
 }
 
 fn classify(error: &anyhow::Error) -> u8 {
+    use abridge_train::Error as Train;
+    match error.downcast_ref::<Train>() {
+        Some(Train::Corpus(_)) => return DATA,
+        Some(Train::Model(error)) => return classify_model(error),
+        Some(Train::Checkpoint(_)) => return MODEL,
+        _ => {}
+    }
     if error.downcast_ref::<abridge_corpus::Error>().is_some() {
         DATA
-    } else if matches!(error.downcast_ref(), Some(abridge_model::Error::Weights { .. })) {
-        MODEL
+    } else if let Some(error) = error.downcast_ref::<abridge_model::Error>() {
+        classify_model(error)
     } else {
         USAGE
     }
+}
+
+fn classify_model(error: &abridge_model::Error) -> u8 {
+    if matches!(error, abridge_model::Error::Weights { .. }) { MODEL } else { USAGE }
 }
 
 /// `abridge … | head` closes our output early: that is the reader's choice, not a failure.

@@ -23,6 +23,7 @@ enum Command {
     Models(commands::models::Models),
     Practice(commands::practice::Practice),
     Prepare(Box<commands::prepare::Prepare>),
+    Train(commands::train::Train),
 }
 
 fn main() -> ExitCode {
@@ -40,5 +41,6 @@ fn main() -> ExitCode {
         Command::Models(command) => command.run(),
         Command::Practice(command) => command.run(),
         Command::Prepare(command) => command.run(),
+        Command::Train(command) => command.run(),
     })
 }

@@ -5,6 +5,7 @@ pub mod import;
 pub mod models;
 pub mod practice;
 pub mod prepare;
+pub mod train;
 
 use std::str::FromStr;
 
