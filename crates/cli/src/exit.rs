@@ -47,8 +47,20 @@ pub fn code(result: anyhow::Result<()>) -> ExitCode {
         eprintln!("{stopped}");
         return ExitCode::from(SIGNAL + stopped.signal as u8);
     }
-    eprintln!("error: {error:#}");
+    eprintln!("error: {}", in_full(&error));
     ExitCode::from(classify(&error))
+}
+
+/// The error and its causes, leaving out what was said already.
+fn in_full(error: &anyhow::Error) -> String {
+    error.chain().fold(String::new(), |text, cause| {
+        let cause = cause.to_string();
+        match text.as_str() {
+            "" => cause,
+            said if said.contains(&cause) => text,
+            said => format!("{said}: {cause}"),
+        }
+    })
 }
 
 /// Help and version are asked for and succeed; anything else is a mistake in the command line.

@@ -1,6 +1,8 @@
 //! One update: the gradients of several micro-batches, computed by one worker per core.
 
 use abridge_model::{Batch, Dropout, Model, random};
+use burn::module::{Module, ModuleMapper, Param};
+use burn::tensor::Tensor;
 
 use crate::gradients::Gradients;
 use crate::{Error, Result};
@@ -126,12 +128,25 @@ fn one(
 ) -> Result<Accumulated> {
     let key = random::key(&[settings.seed, settings.update, place as u64]);
     let mut dropout = Dropout::new(settings.dropout, key);
+    let model = model.clone().map(&mut OwnLeaves);
     let loss = model.loss(batch, settings.smoothing, &mut dropout)?;
-    let gradients = Gradients::of(model, &loss.smoothed.backward());
+    let gradients = Gradients::of(&model, &loss.smoothed.backward());
     Ok(Accumulated {
         gradients,
         loss: f64::from(loss.smoothed.into_scalar::<f32>()),
         likelihood: f64::from(loss.likelihood.into_scalar::<f32>()),
         tokens: loss.tokens,
     })
+}
+
+/// Gives a network leaves of its own in the graph of derivatives; the weights stay shared.
+///
+/// Workers whose graphs share leaves would build one common graph, and the engine's bookkeeping of
+/// it does not hold when one walks it backwards while another is still adding to it.
+struct OwnLeaves;
+
+impl ModuleMapper for OwnLeaves {
+    fn map_float<const D: usize>(&mut self, param: Param<Tensor<D>>) -> Param<Tensor<D>> {
+        param.map(|value| Tensor::from_inner(value.inner()).require_grad())
+    }
 }

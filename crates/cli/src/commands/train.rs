@@ -18,7 +18,7 @@ use indicatif::{ProgressBar, ProgressStyle};
 /// Trains a model, or goes on with a run that was interrupted.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
-  abridge prepare --practice --output practice
+  abridge prepare practice --practice
   abridge train --data practice --run runs/grouping --recipe recipes/practice.toml
   abridge train --data practice --run runs/sentence --recipe recipes/practice.toml \\
       --set model.preset=sentence
