@@ -1,5 +1,7 @@
 //! `abridge prepare` as a user meets it.
 
+#![allow(clippy::unwrap_used, reason = "a helper of a test may stop it where something is wrong")]
+
 use std::fmt::Write as _;
 use std::fs;
 use std::path::Path;

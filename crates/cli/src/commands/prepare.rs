@@ -154,7 +154,7 @@ impl Prepare {
                 manifest.vocabularies.source, manifest.vocabularies.target
             )?,
             Outcome::Unchanged(_) => {
-                writeln!(out, "{directory}: inputs and settings are unchanged, nothing to do")?
+                writeln!(out, "{directory}: inputs and settings are unchanged, nothing to do")?;
             }
         }
         Ok(())
