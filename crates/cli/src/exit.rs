@@ -72,10 +72,16 @@ pub fn usage(error: &clap::Error) -> ExitCode {
 
 fn classify(error: &anyhow::Error) -> u8 {
     use abridge_train::Error as Train;
+    use abridge_translate::Error as Translate;
     match error.downcast_ref::<Train>() {
         Some(Train::Corpus(_)) => return DATA,
         Some(Train::Model(error)) => return classify_model(error),
         Some(Train::Checkpoint(_)) => return MODEL,
+        _ => {}
+    }
+    match error.downcast_ref::<Translate>() {
+        Some(Translate::Corpus(_) | Translate::TooLong { .. }) => return DATA,
+        Some(Translate::Model(error)) => return classify_model(error),
         _ => {}
     }
     if error.downcast_ref::<abridge_corpus::Error>().is_some() {

@@ -18,12 +18,14 @@ struct Cli {
 
 #[derive(Debug, Subcommand)]
 enum Command {
+    Contrast(commands::contrast::Contrast),
     Evaluate(Box<commands::evaluate::EvaluateArguments>),
     Import(commands::import::Import),
     Models(commands::models::Models),
     Practice(commands::practice::Practice),
     Prepare(Box<commands::prepare::Prepare>),
     Train(commands::train::Train),
+    Translate(commands::translate::Translate),
 }
 
 fn main() -> ExitCode {
@@ -36,11 +38,13 @@ fn main() -> ExitCode {
         .with_writer(std::io::stderr)
         .init();
     exit::code(match cli.command {
+        Command::Contrast(command) => command.run(),
         Command::Evaluate(arguments) => commands::evaluate::run(&arguments),
         Command::Import(command) => command.run(),
         Command::Models(command) => command.run(),
         Command::Practice(command) => command.run(),
         Command::Prepare(command) => command.run(),
         Command::Train(command) => command.run(),
+        Command::Translate(command) => command.run(),
     })
 }

@@ -1,8 +1,9 @@
 //! Translation quality on files: BLEU, chrF and TER that equal sacreBLEU's, document BLEU, paired
-//! significance tests, and a report on pronouns.
+//! significance tests, a report on pronouns, and the accuracy on contrastive sets.
 
 mod bleu;
 mod chrf;
+mod contrast;
 mod derived;
 mod documents;
 mod edit_distance;
@@ -22,6 +23,7 @@ pub mod whitespace;
 
 pub use bleu::{Bleu, BleuScore, Smoothing};
 pub use chrf::ChrF;
+pub use contrast::{Accuracy, ContrastiveReport, is_preferred};
 pub use derived::{DocumentBleu, LengthRatio};
 pub use documents::{DocumentLines, Documents};
 pub use input::{Files, TestSet};

@@ -1,11 +1,13 @@
 //! One small file per command.
 
+pub mod contrast;
 pub mod evaluate;
 pub mod import;
 pub mod models;
 pub mod practice;
 pub mod prepare;
 pub mod train;
+pub mod translate;
 
 use std::str::FromStr;
 
