@@ -12,6 +12,7 @@
 //! | best checkpoint by validation loss, patience | [`Training`] |
 
 mod checkpoint;
+mod deliver;
 mod error;
 mod gradients;
 mod optimiser;

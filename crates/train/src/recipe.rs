@@ -146,16 +146,24 @@ impl TrainRecipe {
     /// Reads a recipe, with `key=value` settings on top, for instance
     /// `optimisation.schedule.peak=1e-3`.
     pub fn read(file: Option<&Path>, settings: &[String]) -> Result<Self> {
-        let mut table = match file {
-            None => toml::Table::new(),
-            Some(file) => {
-                let text = std::fs::read_to_string(file).map_err(|error| {
-                    Error::Recipe(format!("{}: cannot read it: {error}", file.display()))
-                })?;
-                toml::from_str(&text)
-                    .map_err(|error| Error::Recipe(format!("{}: {error}", file.display())))?
-            }
+        let text = match file {
+            None => String::new(),
+            Some(file) => std::fs::read_to_string(file).map_err(|error| {
+                Error::Recipe(format!("{}: cannot read it: {error}", file.display()))
+            })?,
         };
+        Self::parse(&text, settings).map_err(|error| match (error, file) {
+            (Error::Recipe(problem), Some(file)) => {
+                Error::Recipe(format!("{}: {problem}", file.display()))
+            }
+            (error, _) => error,
+        })
+    }
+
+    /// The same from text.
+    pub fn parse(text: &str, settings: &[String]) -> Result<Self> {
+        let mut table: toml::Table =
+            toml::from_str(text).map_err(|error| Error::Recipe(error.to_string()))?;
         for setting in settings {
             set(&mut table, setting)?;
         }

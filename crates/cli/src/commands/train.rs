@@ -6,9 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use abridge_corpus::prepare::PreparedDirectory;
-use abridge_corpus::store::Side;
 use abridge_model::DeviceKind;
-use abridge_model::weights::ModelDirectory;
 use abridge_train::{Ending, Event, RunPaths, TrainRecipe, Training};
 use anyhow::Context;
 use burn::module::Module;
@@ -78,22 +76,8 @@ impl Train {
     /// Writes the model directory and says what to do with it.
     fn deliver(&self, training: &Training, run: &Path, ending: Ending) -> anyhow::Result<()> {
         let state = training.state();
-        let data = PreparedDirectory::open(&self.data)?;
-        let languages = &data.manifest().recipe.languages;
-        let provenance = [
-            ("languages", format!("{}-{}", languages.source, languages.target)),
-            ("updates", state.best_update.to_string()),
-            ("data", state.origin.data.clone()),
-            ("valid loss", state.best_loss.map(|loss| loss.to_string()).unwrap_or_default()),
-        ];
-        let provenance = provenance.map(|(key, value)| (key.to_owned(), value)).into();
         let out = run.join("model");
-        let model = training.best_model()?;
-        ModelDirectory::write(&out, &model, provenance, |folder| -> anyhow::Result<()> {
-            data.tokenizer(Side::Source)?.save(folder, "source")?;
-            data.tokenizer(Side::Target)?.save(folder, "target")?;
-            Ok(())
-        })?;
+        training.write_model(&self.data, &out)?;
         let why = match ending {
             Ending::Patience => "the validation loss does not fall any more",
             _ => "the limit of the recipe is reached",
@@ -105,6 +89,7 @@ impl Train {
             writeln!(stdout, "best: {loss:.3} bits per token at update {update}")?;
         }
         writeln!(stdout, "model: {}", out.display())?;
+        writeln!(stdout, "next:  abridge translate --model {} FILE", out.display())?;
         Ok(())
     }
 
@@ -145,7 +130,7 @@ impl Train {
 }
 
 /// A flag that a signal sets, and which signal it was. A second one ends the process.
-fn listen() -> anyhow::Result<(Arc<AtomicBool>, Arc<AtomicUsize>)> {
+pub fn listen() -> anyhow::Result<(Arc<AtomicBool>, Arc<AtomicUsize>)> {
     use signal_hook::consts::{SIGINT, SIGTERM};
     let stop = Arc::new(AtomicBool::new(false));
     let which = Arc::new(AtomicUsize::new(0));
