@@ -148,7 +148,7 @@ fn a_model_directory_comes_back_and_names_what_is_damaged() {
 
     let other = folder.path().join("notes");
     fs::create_dir(&other).unwrap();
-    let error = ModelDirectory::write::<Error>(&other, &model, Default::default(), |_| Ok(()));
+    let error = ModelDirectory::write::<Error>(&other, &model, [].into(), |_| Ok(()));
     assert!(error.unwrap_err().to_string().contains("holds something else"));
 }
 

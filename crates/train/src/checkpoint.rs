@@ -41,6 +41,21 @@ pub struct RunState {
     pub origin: Origin,
 }
 
+impl RunState {
+    /// The state of a run that has done nothing.
+    pub fn new(origin: Origin) -> Self {
+        Self {
+            update: 0,
+            position: Position::default(),
+            best_loss: None,
+            best_update: 0,
+            without_improvement: 0,
+            skipped: 0,
+            origin,
+        }
+    }
+}
+
 /// What a run was started with.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Origin {

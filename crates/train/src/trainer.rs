@@ -142,27 +142,15 @@ impl Training {
         let lock = lock(paths.run)?;
         let checkpoints = Checkpoints::new(paths.run.join("checkpoints"));
         let device = device.clone().autodiff();
-        let adam = recipe.optimisation.adam;
-        let (model, adam, state, resumed) = match checkpoints.restore(adam, &device)? {
-            Some(restored) => {
-                refuse_other_origin(&restored.state.origin, &origin, paths.run)?;
-                let update = restored.state.update;
-                let passed_over = restored.passed_over;
-                let event = Event::Resumed { update, passed_over };
-                (restored.model, restored.adam, restored.state, Some(event))
-            }
-            None => {
-                let state = RunState {
-                    update: 0,
-                    position: Position::default(),
-                    best_loss: None,
-                    best_update: 0,
-                    without_improvement: 0,
-                    skipped: 0,
-                    origin,
-                };
-                (config.init(recipe.seed.0, &device)?, Adam::new(adam), state, None)
-            }
+        let restored = checkpoints.restore(recipe.optimisation.adam, &device)?;
+        let (model, adam, state, resumed) = if let Some(restored) = restored {
+            refuse_other_origin(&restored.state.origin, &origin, paths.run)?;
+            let update = restored.state.update;
+            let event = Event::Resumed { update, passed_over: restored.passed_over };
+            (restored.model, restored.adam, restored.state, Some(event))
+        } else {
+            let model = config.init(recipe.seed.0, &device)?;
+            (model, Adam::new(recipe.optimisation.adam), RunState::new(origin), None)
         };
         let run_file = |name: &str| paths.run.join(name);
         fs::write(run_file("recipe.toml"), recipe.to_toml())
@@ -234,7 +222,7 @@ impl Training {
                 });
             }
             let is_due = match self.recipe.stop.validate_every {
-                Some(every) => self.state.update % every == 0,
+                Some(every) => self.state.update.is_multiple_of(every),
                 None => self.is_epoch_done(),
             };
             if is_due || self.has_ended().is_some() {

@@ -103,7 +103,7 @@ impl Workers {
                     scope.spawn(move || pool.install(|| one(model, batch, first + i, settings)))
                 })
                 .collect();
-            let finished = started.into_iter().map(|worker| worker.join());
+            let finished = started.into_iter().map(std::thread::ScopedJoinHandle::join);
             finished
                 .map(|result| result.unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
                 .collect()

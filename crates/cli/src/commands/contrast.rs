@@ -52,8 +52,9 @@ impl Contrast {
         let set = self.read(context)?;
         let scores = score(&translator, &set)?;
         if let Some(file) = &self.scores {
-            let lines: String = scores.iter().flatten().map(|score| format!("{score}\n")).collect();
-            fs::write(file, lines).with_context(|| format!("cannot write {}", file.display()))?;
+            let lines: Vec<String> = scores.iter().flatten().map(f64::to_string).collect();
+            fs::write(file, lines.join("\n") + "\n")
+                .with_context(|| format!("cannot write {}", file.display()))?;
         }
         let report = ContrastiveReport::new(&set, &scores);
         let hash = &translator.hash()[..translator.hash().len().min(12)];

@@ -146,12 +146,12 @@ impl Demo {
             PRESETS.map(|preset| Translator::open(&self.model(preset), &device));
         let (sentence, grouping) = (sentence?, grouping?);
         let text = data.join("text");
-        let mut input = ContrastiveInput::new(&text.join("contrastive.json"), "en", "de");
+        let mut input = ContrastiveInput::new(text.join("contrastive.json"), "en", "de");
         input.context = grouping.model().config().context_size;
         let set = ContrastiveSet::read(&input)?;
         let mut out = std::io::stdout().lock();
 
-        let corpus = read(&Input::parallel(&text.join("test.en"), &text.join("test.de")))?;
+        let corpus = read(&Input::parallel(text.join("test.en"), text.join("test.de")))?;
         let document = longest_pronoun_document(&corpus.documents);
         writeln!(out, "A document that neither model has seen:\n")?;
         show(&mut out, document, &sentence, &grouping)?;

@@ -75,7 +75,8 @@ fn parse(file: &TextFile) -> Result<(Kind, Vec<MarkedDocument>)> {
 /// XML opens with a declaration, a document type or the element around a set; tags do not. Both may
 /// open with a document, but only XML has `seg` elements.
 fn kind(text: &str) -> Kind {
-    let opening = text.trim_start().get(..8).unwrap_or_default().to_ascii_lowercase();
+    let opening: String = text.trim_start().chars().take(8).collect();
+    let opening = opening.to_ascii_lowercase();
     let xml = ["<?xml", "<!", "<mteval", "<srcset", "<refset", "<tstset", "<root"];
     let is_xml = xml.iter().any(|start| opening.starts_with(start))
         || (opening.starts_with("<doc") && (text.contains("<seg ") || text.contains("<seg>")));

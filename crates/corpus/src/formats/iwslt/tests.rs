@@ -50,6 +50,12 @@ fn tags_are_stripped_and_kept() {
 }
 
 #[test]
+fn a_letter_of_two_bytes_near_the_start_does_not_hide_the_kind() {
+    assert_eq!(kind("<doc>\n&é\n</doc><seg>"), Kind::Xml);
+    assert_eq!(kind("<doc>\n&é\n</doc>"), Kind::Tags);
+}
+
+#[test]
 fn older_releases_begin_a_talk_with_its_first_tag() {
     let text = "<url>x</url>\n<talkid> 5 </talkid>\nOne.\nTwo.\n<reviewer>r</reviewer>\n\
                 <url>y</url>\n<title>t</title>\n<talkid>6</talkid>\nThree.\n";
