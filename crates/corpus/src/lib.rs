@@ -9,6 +9,7 @@ mod error;
 pub mod formats;
 pub mod practice;
 pub mod prepare;
+mod random;
 pub mod store;
 pub mod tokenizer;
 

@@ -46,34 +46,30 @@ impl Model {
         self.encoder.forward(embedded, sequences.segments(), dropout)
     }
 
+    /// Sentence-level: the source alone.
     fn encode_alone(&self, batch: &SourceBatch, dropout: &mut Dropout) -> Encoded {
-        let mut sequences = Distinct::default();
-        let places: Vec<usize> = batch
-            .examples
-            .iter()
-            .map(|example| sequences.place(batch.sentences.get(example.source).to_vec()))
-            .collect();
-        let sequences = sequences.pack();
-        let seen = places.iter().map(|&place| Seen {
-            source: vec![Block::plain(sequences.segments().range(place))],
-            context: Vec::new(),
-        });
-        let seen = seen.collect();
-        Encoded { states: self.states(&sequences, dropout), context: None, seen }
+        let source = |example: &Example| batch.sentences.get(example.source).to_vec();
+        self.encode_texts(batch.examples.iter().map(source), dropout)
     }
 
     /// Single-encoder: context, an end, the source, all in one sequence.
     fn encode_joined(&self, batch: &SourceBatch, dropout: &mut Dropout) -> Encoded {
+        let text = |example: &Example| {
+            let mut text = self.join_context(example, &batch.sentences);
+            text.extend_from_slice(batch.sentences.get(example.source));
+            text
+        };
+        self.encode_texts(batch.examples.iter().map(text), dropout)
+    }
+
+    /// Each example sees the states of its own text; equal texts are encoded once.
+    fn encode_texts(
+        &self,
+        texts: impl Iterator<Item = Vec<u32>>,
+        dropout: &mut Dropout,
+    ) -> Encoded {
         let mut sequences = Distinct::default();
-        let places: Vec<usize> = batch
-            .examples
-            .iter()
-            .map(|example| {
-                let mut text = self.join_context(example, &batch.sentences);
-                text.extend_from_slice(batch.sentences.get(example.source));
-                sequences.place(text)
-            })
-            .collect();
+        let places: Vec<usize> = texts.map(|text| sequences.place(text)).collect();
         let sequences = sequences.pack();
         let seen = places.iter().map(|&place| Seen {
             source: vec![Block::plain(sequences.segments().range(place))],
@@ -133,6 +129,11 @@ impl Model {
     }
 
     /// Memory: every sentence is encoded once, shortened once, and seen from many slots.
+    ///
+    /// Rows of the context come in up to three kinds, one for each [`Reach`] that a slot may have:
+    /// with the gradient, without it (the same values, detached), and shortened from detached
+    /// states. An entry that stands in slots of different reach is there, and is projected, once
+    /// for each; in inference there is only one kind.
     fn encode_with_memory(&self, batch: &SourceBatch, dropout: &mut Dropout) -> Encoded {
         let shortener = self.shortener.as_ref().expect("a model with a memory has a shortener");
         let plan = MemoryPlan::new(self, shortener, batch);

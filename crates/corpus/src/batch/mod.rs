@@ -14,7 +14,6 @@
 mod batcher;
 mod padded;
 mod plan;
-mod random;
 mod runs;
 mod shuffled;
 

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use super::BatchSettings;
 use super::plan::{Plan, PlannedBatch};
-use super::random::Random;
+use crate::random::Random;
 use crate::store::{Side, TokenStore};
 
 /// Tells this use of the seed from others.
@@ -29,7 +29,7 @@ impl Cost {
 
 /// Plans an epoch of runs.
 pub fn plan(store: &TokenStore, settings: &BatchSettings, run_length: usize, epoch: u64) -> Plan {
-    let mut random = Random::new(&[PURPOSE, settings.seed, epoch]);
+    let mut random = Random::keyed(&[PURPOSE, settings.seed, epoch]);
     let mut runs = Vec::new();
     for document in (0..store.documents()).map(|document| store.document(document)) {
         cut(store, settings, run_length, document, &mut random, &mut runs);

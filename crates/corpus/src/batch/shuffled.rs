@@ -7,7 +7,7 @@
 
 use super::BatchSettings;
 use super::plan::{Plan, PlannedBatch};
-use super::random::Random;
+use crate::random::Random;
 use crate::store::{Side, TokenStore};
 
 const COMPOSITION: u64 = 2;
@@ -54,7 +54,7 @@ pub fn compose(
     let sizes = sizes(store, settings.context_size);
     let (mut kept, dropped): (Vec<usize>, Vec<usize>) =
         (0..sizes.len()).partition(|&sentence| sizes[sentence].larger() <= longest);
-    Random::new(&[COMPOSITION, settings.seed]).shuffle(&mut kept);
+    Random::keyed(&[COMPOSITION, settings.seed]).shuffle(&mut kept);
     kept.sort_by_key(|&sentence| sizes[sentence].target);
     kept.sort_by_key(|&sentence| sizes[sentence].source);
 
@@ -80,6 +80,6 @@ pub fn compose(
 /// The order of the composed batches in one epoch.
 pub fn reorder(composition: &Plan, seed: u64, epoch: u64) -> Plan {
     let mut plan = composition.clone();
-    Random::new(&[ORDER, seed, epoch]).shuffle(&mut plan.batches);
+    Random::keyed(&[ORDER, seed, epoch]).shuffle(&mut plan.batches);
     plan
 }

@@ -3,12 +3,12 @@
 use super::annotated::{AnnotatedDocument, annotate};
 use super::lexicon::Gender;
 use super::plan::{self, Asked};
-use super::random::Random;
 use super::render;
 use super::sentence::{Mention, Sentence};
 use super::split::{MOST_ATTEMPTS, Seen, Split, exhausted};
 use super::story::{Story, unused_noun};
 use super::{Case, LONGEST_DISTANCE, Number, PracticeConfig, PracticeLanguage};
+use crate::random::Random;
 use crate::{ContrastiveItem, ContrastiveSet, Result};
 
 /// The kinds of pronouns that show a gender.

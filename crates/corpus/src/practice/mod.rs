@@ -44,7 +44,6 @@ mod french;
 mod german;
 mod lexicon;
 mod plan;
-mod random;
 mod render;
 mod sentence;
 mod show;

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use super::annotated::{AnnotatedDocument, annotate};
-use super::random::Random;
 use super::{PracticeConfig, plan};
+use crate::random::Random;
 use crate::{Document, Error, Result};
 
 /// A part of the corpus. The numbers are part of the format: they key the randomness.

@@ -4,12 +4,12 @@ use super::adverbials::{
     ASIDE_SLOTS, Adverbial, AsideSlot, BEGINNINGS, CONTINUATIONS, COUNTRIES, Time,
 };
 use super::lexicon::{Adjective, Class, Gender, Noun, attributive, people, predicative};
-use super::random::Random;
 use super::sentence::{Cast, Mention, Sentence, Topic};
 use super::templates::{
     FILLERS, INTRODUCTIONS, OBJECTS, OPENINGS, REMINDERS, SAME_SENTENCE, SUBJECTS, Template,
 };
 use super::{Case, Number, PracticeLanguage};
+use crate::random::Random;
 
 /// A story in the making.
 pub(super) struct Story {

@@ -1,12 +1,12 @@
-//! Randomness that depends only on the seed and on the place where it is used.
+//! Randomness that depends only on a key: the same on every machine, whatever ran before.
 //!
-//! Each document has its own stream, keyed by seed, split and number, so that neither the number
-//! of documents nor the order in which they are written changes any of them. The generator is
-//! part of the format: with it, a seed means the same corpus in every later version.
+//! Each place has its own stream, keyed for instance by seed, split and document, so that neither
+//! the number of documents nor the order in which they are made changes any of them. The generator
+//! is part of the format: with it, a seed means the same corpus in every later version.
 
 /// The `SplitMix64` generator of Steele, Lea and Flood.
 #[derive(Clone, Debug)]
-pub(super) struct Random {
+pub(crate) struct Random {
     state: u64,
 }
 
@@ -31,7 +31,7 @@ impl Random {
 
     /// A number below `bound`, each equally likely; 0 when `bound` is 0.
     pub fn below(&mut self, bound: usize) -> usize {
-        // The high bits of a 128-bit product: its bias is below 2^-50 for the small bounds here.
+        // The high half of a 128-bit product; its bias is below 2⁻³² for any corpus.
         ((u128::from(self.next()) * bound as u128) >> 64) as usize
     }
 
@@ -43,6 +43,13 @@ impl Random {
     /// One of the given, each equally likely; `None` when there are none.
     pub fn choose<'a, T>(&mut self, from: &'a [T]) -> Option<&'a T> {
         from.get(self.below(from.len()))
+    }
+
+    /// Puts the items into random order.
+    pub fn shuffle<T>(&mut self, items: &mut [T]) {
+        for last in (1..items.len()).rev() {
+            items.swap(last, self.below(last + 1));
+        }
     }
 }
 
@@ -70,5 +77,19 @@ mod tests {
         }
         assert!(counts.iter().all(|&count| (1850..2150).contains(&count)), "{counts:?}");
         assert_eq!(random.choose::<u8>(&[]), None);
+    }
+
+    #[test]
+    fn every_place_is_reached_about_equally_often() {
+        let mut counts = [[0_u32; 5]; 5];
+        let mut random = Random::keyed(&[7]);
+        for _ in 0..10_000 {
+            let mut items = [0, 1, 2, 3, 4];
+            random.shuffle(&mut items);
+            for (place, &item) in items.iter().enumerate() {
+                counts[item][place] += 1;
+            }
+        }
+        assert!(counts.iter().flatten().all(|&count| (1_800..2_200).contains(&count)));
     }
 }
