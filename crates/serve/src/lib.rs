@@ -1,0 +1,1 @@
+//! Translations over HTTP, with a memory per document.
