@@ -116,6 +116,6 @@ impl FeedForward {
     /// - x: `[rows, width]`
     /// - result: `[rows, outputs]`
     pub fn forward(&self, x: Tensor<2>) -> Tensor<2> {
-        self.output.forward(burn::tensor::activation::relu(self.hidden.forward(x)))
+        self.output.forward(self.hidden.forward_rectified(x))
     }
 }

@@ -195,10 +195,11 @@ impl Decoder {
         Some(layer.reads_context().project_shift(segments))
     }
 
-    /// Scores of the next word after each of the given ones, all at once.
+    /// The last layer's states of all given words at once; [`TokenEmbedding::logits`] of them
+    /// scores the next words.
     ///
     /// # Shapes
-    /// - result: `[words, vocabulary]`
+    /// - result: `[words, width]`
     pub(crate) fn forward(
         &self,
         words: &Packed,
@@ -206,20 +207,19 @@ impl Decoder {
         dropout: &mut Dropout,
     ) -> Tensor<2> {
         let mut x = self.embedding.forward(words, dropout);
-        let device = x.device();
         let layout = |blocks: fn(&Seen) -> &Vec<Block>| {
             let blocks: Vec<Vec<Block>> =
                 sources.seen.iter().map(|seen| blocks(seen).clone()).collect();
-            AttentionLayout::new(words.segments(), &blocks, &device)
+            AttentionLayout::new(words.segments(), blocks)
         };
-        let own = AttentionLayout::causal(words.segments(), &device);
+        let own = AttentionLayout::causal(words.segments());
         let source = layout(|seen| &seen.source);
         let context = layout(|seen| &seen.context);
         for (layer, looked) in self.layers.iter().zip(&sources.layers) {
             let mut sight = AllWords { own: &own, source: &source, context: &context, looked };
             x = layer.forward(x, &mut sight, dropout);
         }
-        self.embedding.logits(x)
+        x
     }
 }
 
