@@ -63,6 +63,14 @@ impl Attention {
         KeyValue { key: self.key.forward(states.clone()), value: self.value.forward(states) }
     }
 
+    /// [`Self::project`] of states whose projections are known: only the gradient is new.
+    pub(crate) fn project_again(&self, known: KeyValue, states: Tensor<2>) -> KeyValue {
+        KeyValue {
+            key: self.key.forward_again(known.key, states.clone()),
+            value: self.value.forward_again(known.value, states),
+        }
+    }
+
     /// Projects what is added to states that are projected already.
     ///
     /// Keys and values are linear, so `project(x + e)` is `project(x) + project_shift(e)`: the

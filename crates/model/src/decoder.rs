@@ -7,6 +7,7 @@ use burn::tensor::activation::sigmoid;
 use crate::ModelConfig;
 use crate::attention::{Attention, FeedForward, Looked};
 use crate::config::{Context, Integration};
+use crate::context_rows::ContextRows;
 use crate::dropout::Dropout;
 use crate::embedding::{LearnedPositions, TokenEmbedding};
 use crate::init::Init;
@@ -134,14 +135,14 @@ impl Decoder {
     /// Projects the source states, and the rows of the context, for every layer.
     ///
     /// # Shapes
-    /// - source: `[source rows, width]`, context: `[context rows, width]`
+    /// - source: `[source rows, width]`
     pub(crate) fn look_at(
         &self,
         source: Tensor<2>,
-        context: Option<Tensor<2>>,
+        context: Option<&ContextRows>,
         seen: Vec<Seen>,
     ) -> Sources {
-        let context = context.map(|rows| self.project_context(&rows));
+        let context = context.map(|rows| self.project_context(rows));
         self.look_at_projected(source, context, seen)
     }
 
@@ -185,8 +186,8 @@ impl Decoder {
     }
 
     /// Projects rows of the context for every layer.
-    pub(crate) fn project_context(&self, rows: &Tensor<2>) -> Vec<KeyValue> {
-        self.layers.iter().map(|layer| layer.reads_context().project(rows.clone())).collect()
+    pub(crate) fn project_context(&self, rows: &ContextRows) -> Vec<KeyValue> {
+        self.layers.iter().map(|layer| rows.project(layer.reads_context())).collect()
     }
 
     /// What a slot adds to the keys and values of the entry in it.
@@ -276,7 +277,7 @@ impl ContextAttention {
 }
 
 impl KeyValue {
-    fn followed_by(self, other: Self) -> Self {
+    pub(crate) fn followed_by(self, other: Self) -> Self {
         Self {
             key: Tensor::cat(vec![self.key, other.key], 0),
             value: Tensor::cat(vec![self.value, other.value], 0),

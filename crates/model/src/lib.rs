@@ -82,6 +82,7 @@
 pub mod attention;
 pub mod batch;
 pub mod config;
+mod context_rows;
 pub mod decoder;
 mod decoding;
 pub mod device;
@@ -105,6 +106,7 @@ pub mod weights;
 
 pub use batch::{Batch, Example, SourceBatch};
 pub use config::ModelConfig;
+pub use context_rows::ContextRows;
 pub use decoder::Sources;
 pub use decoding::Decoding;
 pub use device::DeviceKind;

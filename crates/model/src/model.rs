@@ -118,7 +118,7 @@ impl Model {
 
     fn look_at(&self, batch: &SourceBatch, dropout: &mut Dropout) -> Sources {
         let encoded = self.encode(batch, dropout);
-        self.decoder.look_at(encoded.states, encoded.context, encoded.seen)
+        self.decoder.look_at(encoded.states, encoded.context.as_ref(), encoded.seen)
     }
 
     fn score(&self, targets: &Packed, sources: &Sources, dropout: &mut Dropout) -> Tensor<2> {

@@ -137,6 +137,7 @@ impl Case {
 
     fn check_intermediate(&self, model: &Model, batch: &Batch) {
         let Encoded { states, context, seen } = model.encode(&batch.source, &mut Dropout::off());
+        let context = context.map(|context| context.rows());
         let intermediate = &self.json["intermediate"];
         let rows = |tensor: &Tensor<2>, range: &std::ops::Range<usize>| {
             values(&tensor.clone().narrow(0, range.start, range.len()))
