@@ -7,7 +7,7 @@
 
 mod fixed_attention;
 mod fused;
-mod kernels;
+pub(crate) mod kernels;
 mod layout;
 mod normalise;
 mod plain;
@@ -88,7 +88,7 @@ pub fn linear_again(
 }
 
 /// The epsilon of every layer normalisation.
-const NORM_EPSILON: f64 = 1e-5;
+pub(crate) const NORM_EPSILON: f64 = 1e-5;
 
 /// Input of [`residual_norm`].
 #[derive(Debug)]

@@ -7,6 +7,7 @@
 
 pub mod attention;
 pub mod loss;
+pub mod packed_product;
 pub mod product;
 pub mod residual_norm;
 pub mod softmax;
