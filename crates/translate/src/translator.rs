@@ -63,6 +63,11 @@ impl Translator {
         })
     }
 
+    /// A translator with a network that is in memory; it has no hash.
+    pub fn new(model: Model, source: Tokenizer, target: Tokenizer) -> Self {
+        Self { model, source, target, hash: String::new() }
+    }
+
     /// The network.
     pub fn model(&self) -> &Model {
         &self.model
