@@ -161,9 +161,16 @@ impl Training {
     /// The network of the best validation so far, or the present one before any.
     pub fn best_model(&self) -> Result<Model> {
         match self.state.best_loss {
-            Some(_) => self
-                .checkpoints
-                .weights(self.state.best_update, &self.model.device().without_autodiff()),
+            Some(_) => {
+                let device = self.model.device().without_autodiff();
+                self.checkpoints.weights(self.state.best_update, &device).map_err(|error| {
+                    let run = self.path.display();
+                    Error::Checkpoint(format!(
+                        "the best checkpoint is gone: {error}; `abridge average --run {run} --best 1 \
+                         --out MODEL` takes the best that is there"
+                    ))
+                })
+            }
             None => Ok(self.model.valid()),
         }
     }

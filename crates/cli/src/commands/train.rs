@@ -113,11 +113,14 @@ impl Train {
         let ending = training.run(&stop, &mut |event| watcher.see(event));
         watcher.finish();
         let ending = ending?;
+        if !ranks.is_leader() {
+            return Ok(());
+        }
         if ending == Ending::Interrupted {
             let signal = signal.load(Ordering::Relaxed);
             return Err(crate::exit::Stopped { signal, run: run.to_path_buf() }.into());
         }
-        if ranks.is_leader() { summarise(&training, run, ending) } else { Ok(()) }
+        summarise(&training, run, ending)
     }
 }
 
@@ -148,8 +151,7 @@ fn summarise(training: &Training, run: &Path, ending: Ending) -> anyhow::Result<
         Ending::Patience => "the validation loss does not fall any more",
         _ => "the limit of the recipe is reached",
     };
-    let epochs = state.position.epoch + 1;
-    writeln!(stdout, "{why}: {} updates, {epochs} epochs", state.update)?;
+    writeln!(stdout, "{why}: {} updates", state.update)?;
     if state.skipped > 0 {
         writeln!(stdout, "skipped: {} updates whose gradient was not finite", state.skipped)?;
     }

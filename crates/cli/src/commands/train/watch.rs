@@ -75,8 +75,8 @@ impl Watcher {
                             Some(_) => *update,
                             None => (update - 1) % self.epoch_updates.max(1) + 1,
                         };
-                        bar.set_position(place);
                         bar.set_message(text);
+                        bar.set_position(place);
                     }
                     None if update % LINES_EVERY == 0 => self.say(&text),
                     None => {}
