@@ -82,6 +82,7 @@
 pub mod attention;
 pub mod batch;
 pub mod config;
+mod context_rows;
 pub mod decoder;
 mod decoding;
 pub mod device;
@@ -91,6 +92,7 @@ pub mod encoder;
 mod encoding;
 mod error;
 mod init;
+pub mod lean;
 pub mod linear;
 pub mod memory;
 mod model;
@@ -105,6 +107,7 @@ pub mod weights;
 
 pub use batch::{Batch, Example, SourceBatch};
 pub use config::ModelConfig;
+pub use context_rows::ContextRows;
 pub use decoder::Sources;
 pub use decoding::Decoding;
 pub use device::DeviceKind;
