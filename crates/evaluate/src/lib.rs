@@ -10,6 +10,7 @@ mod edit_distance;
 mod input;
 mod metric;
 mod ngram;
+pub mod picture;
 mod pronoun;
 mod random;
 mod real;

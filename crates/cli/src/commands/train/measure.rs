@@ -69,10 +69,11 @@ impl Measure {
 
     fn measure(&self, model: &Model) -> anyhow::Result<BTreeMap<String, f64>> {
         let mut scores = BTreeMap::new();
-        let translator = Translator::new(model.clone(), self.source.clone(), self.target.clone());
+        let (source, target) = (self.source.clone(), self.target.clone());
+        let translator = Translator::new(model.clone(), source, target, "in training")?;
         if !self.documents.is_empty() {
             let translated =
-                translator.translate_documents(&self.documents, &self.beam, &mut |_| {})?;
+                translator.translate_documents(&self.documents, &self.beam, &|_| {})?;
             let hypotheses: Vec<String> = translated.into_iter().flatten().collect();
             let score = corpus_score(&Bleu::default(), &hypotheses, &self.references)?;
             scores.insert("BLEU".to_owned(), score.score);
