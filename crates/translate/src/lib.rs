@@ -11,4 +11,4 @@ mod translator;
 
 pub use beam::{BeamSettings, Hypothesis, beam_search};
 pub use error::{Error, Result};
-pub use translator::{Score, ScoreRequest, Translator};
+pub use translator::{Score, ScoreRequest, TokenScores, Translator};

@@ -44,6 +44,22 @@ pub struct Score {
     pub tokens: usize,
 }
 
+/// How probable the single tokens of a translation are.
+#[derive(Clone, Debug, PartialEq)]
+pub struct TokenScores {
+    /// The tokens, the end included.
+    pub tokens: Vec<u32>,
+    /// The log-probability of each.
+    pub log_probabilities: Vec<f64>,
+}
+
+impl TokenScores {
+    /// The score of the whole.
+    pub fn total(&self) -> Score {
+        Score { sum: self.log_probabilities.iter().sum(), tokens: self.tokens.len() }
+    }
+}
+
 impl Score {
     /// The log-probability per token: what candidates are ranked by.
     pub fn mean(&self) -> f64 {
@@ -66,6 +82,11 @@ impl Translator {
     /// The network.
     pub fn model(&self) -> &Model {
         &self.model
+    }
+
+    /// The tokenizer of the target language.
+    pub fn target(&self) -> &Tokenizer {
+        &self.target
     }
 
     /// The hash of the weights, for signatures of results.
@@ -111,6 +132,16 @@ impl Translator {
         requests: &[ScoreRequest<'_>],
         done: &mut dyn FnMut(usize),
     ) -> Result<Vec<Vec<Score>>> {
+        let scores = self.score_tokens(requests, done)?;
+        Ok(scores.iter().map(|item| item.iter().map(TokenScores::total).collect()).collect())
+    }
+
+    /// Scores the single tokens of candidates.
+    pub fn score_tokens(
+        &self,
+        requests: &[ScoreRequest<'_>],
+        done: &mut dyn FnMut(usize),
+    ) -> Result<Vec<Vec<TokenScores>>> {
         let mut scores = Vec::with_capacity(requests.len());
         let size = |request: &ScoreRequest<'_>| {
             // A rough measure in characters is enough to keep batches of a similar size.
@@ -124,7 +155,7 @@ impl Translator {
         Ok(scores)
     }
 
-    fn score_batch(&self, requests: &[ScoreRequest<'_>]) -> Result<Vec<Vec<Score>>> {
+    fn score_batch(&self, requests: &[ScoreRequest<'_>]) -> Result<Vec<Vec<TokenScores>>> {
         let config = self.model.config();
         let mut sentences = Vec::new();
         let mut examples = Vec::new();
@@ -156,9 +187,11 @@ impl Translator {
         let mut ranges = batch.targets.segments().ranges();
         let scored = requests.iter().map(|request| {
             let own = ranges.by_ref().take(request.candidates.len());
-            own.map(|range| Score {
-                tokens: range.len(),
-                sum: range.map(|row| f64::from(all[row * vocabulary + tokens[row] as usize])).sum(),
+            own.map(|range| TokenScores {
+                tokens: tokens[range.clone()].to_vec(),
+                log_probabilities: range
+                    .map(|row| f64::from(all[row * vocabulary + tokens[row] as usize]))
+                    .collect(),
             })
             .collect()
         });
