@@ -25,7 +25,11 @@ pub mod whitespace;
 
 pub use bleu::{Bleu, BleuScore, Smoothing};
 pub use chrf::ChrF;
-pub use contrast::{Accuracy, ContrastiveReport, is_preferred};
+pub use contrast::{
+    Accuracy, ComparisonRow, ContrastiveComparison, ContrastiveReport, Identity, McNemar,
+    check_context, check_languages, is_preferred, limit_context, part_file, read_scores, score_set,
+    set_hash, write_scores,
+};
 pub use derived::{DocumentBleu, LengthRatio};
 pub use documents::{DocumentLines, Documents};
 pub use input::{Files, TestSet};

@@ -1,6 +1,9 @@
 //! Contrastive accuracy: how often a model prefers the reference to its wrong alternatives.
 
-use abridge_corpus::{ContrastiveItem, ContrastiveSet};
+use std::collections::BTreeMap;
+use std::fmt;
+
+use abridge_corpus::ContrastiveSet;
 use serde::Serialize;
 
 /// Accuracy on a contrastive set, in total and by what the items say about themselves.
@@ -40,7 +43,7 @@ impl Accuracy {
         (((centre - spread) / scale).max(0.0), ((centre + spread) / scale).min(1.0))
     }
 
-    fn count(&mut self, correct: bool) {
+    pub(super) fn count(&mut self, correct: bool) {
         self.correct += usize::from(correct);
         self.items += 1;
     }
@@ -59,46 +62,69 @@ impl ContrastiveReport {
         assert_eq!(set.items.len(), scores.len(), "one list of scores per item");
         let mut report =
             Self { total: Accuracy::default(), by_pronoun: Vec::new(), by_distance: Vec::new() };
-        for (item, scores) in set.items.iter().zip(scores) {
-            let correct = is_preferred(scores);
-            report.total.count(correct);
-            if let Some(pronoun) = &item.pronoun {
-                row(&mut report.by_pronoun, pronoun).count(correct);
+        for (class, items) in classes(set) {
+            let mut accuracy = Accuracy::default();
+            for item in items {
+                accuracy.count(is_preferred(&scores[item]));
             }
-            if let Some(distance) = distance(item) {
-                row(&mut report.by_distance, distance).count(correct);
+            match class {
+                Class::All => report.total = accuracy,
+                Class::Distance(name) => report.by_distance.push((name.to_owned(), accuracy)),
+                Class::Pronoun(name) => report.by_pronoun.push((name, accuracy)),
             }
         }
-        report.by_pronoun.sort_by(|a, b| a.0.cmp(&b.0));
-        report
-            .by_distance
-            .sort_by(|a, b| a.0.starts_with('>').cmp(&b.0.starts_with('>')).then(a.0.cmp(&b.0)));
         report
     }
 }
 
-/// The paper's classes of distance.
-fn distance(item: &ContrastiveItem) -> Option<&'static str> {
-    Some(match item.antecedent_distance? {
-        0 => "0",
-        1 => "1",
-        2 => "2",
-        3 => "3",
-        _ => ">3",
-    })
+/// Which items are counted together.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Class {
+    All,
+    /// By the distance of the antecedent.
+    Distance(&'static str),
+    /// By the reference's pronoun.
+    Pronoun(String),
 }
 
-fn row<'a>(rows: &'a mut Vec<(String, Accuracy)>, name: &str) -> &'a mut Accuracy {
-    let place = rows.iter().position(|(known, _)| known == name).unwrap_or_else(|| {
-        rows.push((name.to_owned(), Accuracy::default()));
-        rows.len() - 1
-    });
-    &mut rows[place].1
+impl fmt::Display for Class {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::All => f.write_str("all"),
+            Self::Distance(name) => write!(f, "distance {name}"),
+            Self::Pronoun(name) => f.write_str(name),
+        }
+    }
+}
+
+/// The paper's classes of distance.
+const DISTANCES: [&str; 5] = ["0", "1", "2", "3", ">3"];
+
+/// The classes that occur, each with its items: all, by distance, by pronoun.
+pub(super) fn classes(set: &ContrastiveSet) -> Vec<(Class, Vec<usize>)> {
+    let mut by_distance: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
+    let mut by_pronoun: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
+    for (index, item) in set.items.iter().enumerate() {
+        if let Some(distance) = item.antecedent_distance {
+            let class = (distance as usize).min(DISTANCES.len() - 1);
+            by_distance.entry(class).or_default().push(index);
+        }
+        if let Some(pronoun) = &item.pronoun {
+            by_pronoun.entry(pronoun).or_default().push(index);
+        }
+    }
+    let all = std::iter::once((Class::All, (0..set.items.len()).collect()));
+    let distances =
+        by_distance.into_iter().map(|(class, items)| (Class::Distance(DISTANCES[class]), items));
+    let pronouns =
+        by_pronoun.into_iter().map(|(word, items)| (Class::Pronoun(word.to_owned()), items));
+    all.chain(distances).chain(pronouns).collect()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use abridge_corpus::ContrastiveItem;
 
     fn item(pronoun: &str, distance: u32) -> ContrastiveItem {
         ContrastiveItem {
