@@ -19,6 +19,7 @@ struct Cli {
 #[derive(Debug, Subcommand)]
 enum Command {
     Contrast(commands::contrast::Contrast),
+    Cxmi(commands::cxmi::Cxmi),
     Demo(commands::demo::Demo),
     Evaluate(Box<commands::evaluate::EvaluateArguments>),
     Import(commands::import::Import),
@@ -40,6 +41,7 @@ fn main() -> ExitCode {
         .init();
     exit::code(match cli.command {
         Command::Contrast(command) => command.run(),
+        Command::Cxmi(command) => command.run(),
         Command::Demo(command) => command.run(),
         Command::Evaluate(arguments) => commands::evaluate::run(&arguments),
         Command::Import(command) => command.run(),

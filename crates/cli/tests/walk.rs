@@ -60,6 +60,7 @@ fn the_demo_runs_from_nothing_and_leaves_models_for_every_command() {
     fs::write(folder.path().join(SET), serde_json::to_string(&part).unwrap()).unwrap();
     contrast_counts_as_the_script_of_contrapro_does(folder.path());
     contrast_goes_on_compares_and_refuses(folder.path());
+    context_gains_are_measured(folder.path());
 }
 
 const SET: &str = "set.json";
@@ -143,6 +144,38 @@ fn contrast_goes_on_compares_and_refuses(folder: &Path) {
     few(&["--context-size", "1", "--against", "scores.txt"])
         .code(2)
         .stderr(contains("144 scores, but the set has 9 candidates"));
+}
+
+fn context_gains_are_measured(folder: &Path) {
+    let source = "Anna saw a dog.\nIt was big.\nIt slept.\n\nBen saw a cat.\nIt was small.\n";
+    let target = "Anna sah einen Hund.\nEr war groß.\nEr schlief.\n\nBen sah eine Katze.\n\
+                  Sie war klein.\n";
+    fs::write(folder.join("gain.en"), source).unwrap();
+    fs::write(folder.join("gain.de"), target).unwrap();
+    let cxmi = |model: &str, rest: &[&str]| {
+        let model = format!("demo/models/{model}");
+        abridge(folder)
+            .args(["cxmi", "--model", &model, "--source", "gain.en", "--reference", "gain.de"])
+            .args(rest)
+            .assert()
+    };
+    let output = cxmi("grouping", &["--json", "--context-sizes", "1,2"]).success();
+    let json: serde_json::Value = serde_json::from_slice(&output.get_output().stdout).unwrap();
+    let found = &json["cxmi"];
+    // Three sentences are not the first of their document.
+    assert_eq!(found["report"]["sentences"], 3);
+    assert_eq!(found["sizes"].as_array().unwrap().len(), 2);
+    let lines = found["report"]["lines"].as_array().unwrap();
+    let sum: f64 = lines.iter().map(|line| line["gain"].as_f64().unwrap()).sum();
+    assert!((sum / 3.0 - found["score"].as_f64().unwrap()).abs() < 1e-9);
+    assert!(lines.iter().all(|line| line["gain"] != 0.0 && line["random"] != line["gain"]));
+    assert_eq!(lines[1]["words"][0][0], "Er");
+    assert!(found["signature"].as_str().unwrap().contains("|context:2|order:oldest-first|seed:1|"));
+    cxmi("grouping", &[])
+        .success()
+        .stdout(contains("context 3, random").and(contains("words that gained most")));
+    cxmi("sentence", &[]).code(1).stderr(contains("needs a model that can use context"));
+    cxmi("grouping", &["--context-sizes", "4"]).code(1).stderr(contains("the 3 of the model"));
 }
 
 #[test]

@@ -5,6 +5,7 @@ mod bleu;
 mod chrf;
 pub mod comet;
 mod contrast;
+mod cxmi;
 mod derived;
 mod documents;
 mod edit_distance;
@@ -29,6 +30,9 @@ pub use contrast::{
     Accuracy, ComparisonRow, ContrastiveComparison, ContrastiveReport, Identity, McNemar,
     check_context, check_languages, is_preferred, limit_context, part_file, read_scores, score_set,
     set_hash, write_scores,
+};
+pub use cxmi::{
+    CxmiReport, CxmiSettings, Gain, SentenceGain, WordGain, cxmi, cxmi_sentences, documents_hash,
 };
 pub use derived::{DocumentBleu, LengthRatio};
 pub use documents::{DocumentLines, Documents};

@@ -1,6 +1,7 @@
 //! One small file per command.
 
 pub mod contrast;
+pub mod cxmi;
 pub mod demo;
 pub mod evaluate;
 pub mod import;
