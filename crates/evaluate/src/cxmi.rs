@@ -13,7 +13,6 @@ use abridge_corpus::{Document, Error, Tokenizer};
 use abridge_model::random;
 use abridge_translate::{Result, ScoreRequest, TokenScores, Translator};
 use serde::Serialize;
-use sha2::{Digest, Sha256};
 
 /// Sentences that are scored together.
 const CHUNK: usize = 200;
@@ -155,17 +154,12 @@ pub fn cxmi_sentences(documents: &[Document]) -> usize {
 
 /// The hash of documents and their references, for signatures.
 pub fn documents_hash(documents: &[Document]) -> String {
-    let mut hasher = Sha256::new();
-    for document in documents {
-        hasher.update((document.segments.len() as u64).to_le_bytes());
-        for segment in &document.segments {
-            for text in [Some(&segment.source), segment.target.as_ref()].into_iter().flatten() {
-                hasher.update((text.len() as u64).to_le_bytes());
-                hasher.update(text);
-            }
-        }
-    }
-    format!("{:x}", hasher.finalize())
+    crate::hash::of_lines(documents.iter().flat_map(|document| {
+        let texts = document.segments.iter().flat_map(|segment| {
+            [segment.source.as_str(), segment.target.as_deref().unwrap_or_default()]
+        });
+        std::iter::once(document.id.as_str()).chain(texts)
+    }))
 }
 
 impl Gain {

@@ -74,6 +74,8 @@ pub struct Weights<'a> {
 }
 
 const EMBEDDINGS: &str = "encoder.model.embeddings";
+/// Two stand before the first word, and an input has a start and an end.
+const FEWEST_POSITIONS: usize = 6;
 const LAYERS: &str = "encoder.model.encoder.layer";
 
 impl<'a> Weights<'a> {
@@ -183,6 +185,10 @@ impl Sizes {
                 break;
             }
             estimator.push(outputs);
+        }
+        if width == 0 || positions < FEWEST_POSITIONS {
+            let problem = format!("a width of {width} and {positions} positions are no encoder");
+            return Err(broken(file.path(), problem));
         }
         Ok(Self { vocabulary, width, positions, layers, feed_forward, estimator })
     }

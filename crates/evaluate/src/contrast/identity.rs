@@ -3,12 +3,9 @@
 use abridge_corpus::ContrastiveSet;
 use abridge_translate::Translator;
 use serde::{Deserialize, Serialize};
-use sha2::{Digest, Sha256};
 
+use crate::hash;
 use crate::signature::{Field, Signature};
-
-/// How much of a hash a signature shows.
-const SHOWN: usize = 12;
 
 /// What scores depend on. Scores of different identities never mix.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -40,11 +37,10 @@ impl Identity {
 
     /// The signature of a result.
     pub fn signature(&self, score: &str) -> Signature {
-        let short = |hash: &str| hash[..hash.len().min(SHOWN)].to_owned();
         Signature::custom(vec![
             Field::new("score", "s", score),
-            Field::new("model", "m", short(&self.model)),
-            Field::new("set", "set", short(&self.set)),
+            Field::new("model", "m", hash::short(&self.model)),
+            Field::new("set", "set", hash::short(&self.set)),
             Field::new("context", "ctx", self.context.to_string()),
             Field::new("order", "o", self.order.clone()),
             Field::new("version", "v", self.tool.clone()),
@@ -68,21 +64,13 @@ impl Identity {
 
 /// The hash of a set: of its sentences, contexts and candidates, wherever the files lie.
 pub fn set_hash(set: &ContrastiveSet) -> String {
-    let mut hasher = Sha256::new();
-    let mut add = |text: &str| {
-        hasher.update((text.len() as u64).to_le_bytes());
-        hasher.update(text);
-    };
-    for item in &set.items {
-        for texts in [&item.context, &item.candidates] {
-            add(&texts.len().to_string());
-            for text in texts {
-                add(text);
-            }
-        }
-        add(&item.source);
-    }
-    format!("{:x}", hasher.finalize())
+    hash::of_lines(set.items.iter().flat_map(|item| {
+        let parts = [("context", &item.context), ("candidates", &item.candidates)];
+        let parts = parts.into_iter().flat_map(|(name, texts)| {
+            std::iter::once(name).chain(texts.iter().map(String::as_str))
+        });
+        parts.chain(["source", &item.source])
+    }))
 }
 
 #[cfg(test)]
