@@ -178,8 +178,8 @@ pub fn table(report: &ContrastiveReport) -> String {
     for (distance, accuracy) in &report.by_distance {
         text += &row(&format!("distance {distance}"), accuracy);
     }
-    for (pronoun, accuracy) in &report.by_pronoun {
-        text += &row(pronoun, accuracy);
+    for (name, accuracy) in report.by_pronoun.iter().chain(&report.by_category) {
+        text += &row(name, accuracy);
     }
     text
 }

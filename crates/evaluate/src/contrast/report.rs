@@ -11,10 +11,13 @@ use serde::Serialize;
 pub struct ContrastiveReport {
     /// All items.
     pub total: Accuracy,
-    /// By the reference's pronoun, in alphabetical order.
+    /// By the reference's pronoun, in alphabetical order. Words of fewer than one in a hundred items
+    /// are counted together.
     pub by_pronoun: Vec<(String, Accuracy)>,
     /// By the distance of the antecedent: 0, 1, 2, 3, more; only those that occur.
     pub by_distance: Vec<(String, Accuracy)>,
+    /// By the kind of example, where the set has several.
+    pub by_category: Vec<(String, Accuracy)>,
 }
 
 /// How many of how many were right.
@@ -60,8 +63,12 @@ impl ContrastiveReport {
     /// Counts; `scores` has one list per item, in the order of its candidates.
     pub fn new(set: &ContrastiveSet, scores: &[Vec<f64>]) -> Self {
         assert_eq!(set.items.len(), scores.len(), "one list of scores per item");
-        let mut report =
-            Self { total: Accuracy::default(), by_pronoun: Vec::new(), by_distance: Vec::new() };
+        let mut report = Self {
+            total: Accuracy::default(),
+            by_pronoun: Vec::new(),
+            by_distance: Vec::new(),
+            by_category: Vec::new(),
+        };
         for (class, items) in classes(set) {
             let mut accuracy = Accuracy::default();
             for item in items {
@@ -71,6 +78,7 @@ impl ContrastiveReport {
                 Class::All => report.total = accuracy,
                 Class::Distance(name) => report.by_distance.push((name.to_owned(), accuracy)),
                 Class::Pronoun(name) => report.by_pronoun.push((name, accuracy)),
+                Class::Category(name) => report.by_category.push((name, accuracy)),
             }
         }
         report
@@ -85,6 +93,8 @@ pub(super) enum Class {
     Distance(&'static str),
     /// By the reference's pronoun.
     Pronoun(String),
+    /// By the kind of example.
+    Category(String),
 }
 
 impl fmt::Display for Class {
@@ -92,7 +102,7 @@ impl fmt::Display for Class {
         match self {
             Self::All => f.write_str("all"),
             Self::Distance(name) => write!(f, "distance {name}"),
-            Self::Pronoun(name) => f.write_str(name),
+            Self::Pronoun(name) | Self::Category(name) => f.write_str(name),
         }
     }
 }
@@ -100,10 +110,14 @@ impl fmt::Display for Class {
 /// The paper's classes of distance.
 const DISTANCES: [&str; 5] = ["0", "1", "2", "3", ">3"];
 
-/// The classes that occur, each with its items: all, by distance, by pronoun.
+/// Of how many items one must have a word for it to have a row of its own.
+const RARE: usize = 100;
+
+/// The classes that occur, each with its items: all, by distance, by pronoun, by category.
 pub(super) fn classes(set: &ContrastiveSet) -> Vec<(Class, Vec<usize>)> {
     let mut by_distance: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
     let mut by_pronoun: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
+    let mut by_category: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
     for (index, item) in set.items.iter().enumerate() {
         if let Some(distance) = item.antecedent_distance {
             let class = (distance as usize).min(DISTANCES.len() - 1);
@@ -112,13 +126,27 @@ pub(super) fn classes(set: &ContrastiveSet) -> Vec<(Class, Vec<usize>)> {
         if let Some(pronoun) = &item.pronoun {
             by_pronoun.entry(pronoun).or_default().push(index);
         }
+        if let Some(category) = &item.category {
+            by_category.entry(category).or_default().push(index);
+        }
     }
+    if by_category.len() < 2 {
+        by_category.clear();
+    }
+    let (rare, frequent): (Vec<_>, Vec<_>) =
+        by_pronoun.into_iter().partition(|(_, items)| items.len() * RARE < set.items.len());
     let all = std::iter::once((Class::All, (0..set.items.len()).collect()));
     let distances =
         by_distance.into_iter().map(|(class, items)| (Class::Distance(DISTANCES[class]), items));
     let pronouns =
-        by_pronoun.into_iter().map(|(word, items)| (Class::Pronoun(word.to_owned()), items));
-    all.chain(distances).chain(pronouns).collect()
+        frequent.into_iter().map(|(word, items)| (Class::Pronoun(word.to_owned()), items));
+    let others = (!rare.is_empty()).then(|| {
+        let name = format!("{} others", rare.len());
+        (Class::Pronoun(name), rare.into_iter().flat_map(|(_, items)| items).collect())
+    });
+    let categories =
+        by_category.into_iter().map(|(name, items)| (Class::Category(name.to_owned()), items));
+    all.chain(distances).chain(pronouns).chain(others).chain(categories).collect()
 }
 
 #[cfg(test)]
@@ -144,6 +172,24 @@ mod tests {
         let names: Vec<&str> = report.by_distance.iter().map(|row| row.0.as_str()).collect();
         assert_eq!(names, ["0", "1", ">3"]);
         assert_eq!(report.by_pronoun[0], ("er".into(), Accuracy { correct: 1, items: 3 }));
+    }
+
+    #[test]
+    fn rare_words_are_counted_together_and_categories_apart() {
+        let mut items = vec![item("der", 0); 250];
+        items.push(item("Arzt", 0));
+        items.push(item("Autorin", 0));
+        items[0].category = Some("gender".into());
+        let mut set = ContrastiveSet { items, notes: Vec::new() };
+        let scores = vec![vec![-1.0, -2.0]; 252];
+        let report = ContrastiveReport::new(&set, &scores);
+        let names: Vec<&str> = report.by_pronoun.iter().map(|row| row.0.as_str()).collect();
+        assert_eq!(names, ["der", "2 others"]);
+        assert_eq!(report.by_pronoun[1].1.items, 2);
+        assert!(report.by_category.is_empty(), "one kind is no distinction");
+        set.items[1].category = Some("number".into());
+        let report = ContrastiveReport::new(&set, &scores);
+        assert_eq!(report.by_category.len(), 2);
     }
 
     #[test]
