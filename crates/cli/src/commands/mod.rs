@@ -1,5 +1,6 @@
 //! One small file per command.
 
+mod comet;
 pub mod contrast;
 pub mod cxmi;
 pub mod demo;
