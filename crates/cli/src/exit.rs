@@ -80,11 +80,12 @@ fn classify(error: &anyhow::Error) -> u8 {
         _ => {}
     }
     match error.downcast_ref::<Translate>() {
-        Some(Translate::Corpus(_) | Translate::TooLong { .. }) => return DATA,
+        Some(Translate::Corpus(_)) => return DATA,
         Some(Translate::Model(error)) => return classify_model(error),
         _ => {}
     }
-    if error.downcast_ref::<abridge_corpus::Error>().is_some() {
+    let is_file = |cause: &(dyn std::error::Error + 'static)| cause.is::<std::io::Error>();
+    if error.downcast_ref::<abridge_corpus::Error>().is_some() || error.chain().any(is_file) {
         DATA
     } else if let Some(error) = error.downcast_ref::<abridge_model::Error>() {
         classify_model(error)

@@ -26,8 +26,9 @@ enum Command {
     Models(commands::models::Models),
     Practice(commands::practice::Practice),
     Prepare(Box<commands::prepare::Prepare>),
+    Score(commands::score::ScoreArguments),
     Train(commands::train::Train),
-    Translate(commands::translate::Translate),
+    Translate(Box<commands::translate::Translate>),
 }
 
 fn main() -> ExitCode {
@@ -48,6 +49,7 @@ fn main() -> ExitCode {
         Command::Models(command) => command.run(),
         Command::Practice(command) => command.run(),
         Command::Prepare(command) => command.run(),
+        Command::Score(command) => command.run(),
         Command::Train(command) => command.run(),
         Command::Translate(command) => command.run(),
     })

@@ -11,10 +11,10 @@ use std::ops::Range;
 use abridge_corpus::tokenizer::special::SPACE_MARK;
 use abridge_corpus::{Document, Error, Tokenizer};
 use abridge_model::random;
-use abridge_translate::{Result, ScoreRequest, TokenScores, Translator};
+use abridge_translate::{Result, Score, ScoreRequest, Translator};
 use serde::Serialize;
 
-/// Sentences that are scored together.
+/// Sentences per thread that are scored together.
 const CHUNK: usize = 200;
 
 /// What is measured.
@@ -102,7 +102,7 @@ pub fn cxmi(
     let cases = cases(documents, settings)?;
     let mut lines = Vec::with_capacity(cases.len());
     let mut tokens = Vec::with_capacity(cases.len());
-    for chunk in cases.chunks(CHUNK) {
+    for chunk in cases.chunks(CHUNK * translator.threads()) {
         let score = |context: &dyn for<'b> Fn(&'b Case<'_>) -> &'b [String]| {
             let requests: Vec<ScoreRequest<'_>> = chunk
                 .iter()
@@ -112,15 +112,16 @@ pub fn cxmi(
                     candidates: &case.reference,
                 })
                 .collect();
-            translator.score_tokens(&requests, &mut |_| {})
+            translator.score(&requests, &|_| {})
         };
         let without = score(&|_| &[])?;
         let with = score(&|case| &case.context)?;
         let random = score(&|case| &case.random)?;
         for (index, case) in chunk.iter().enumerate() {
-            let gain = |scores: &[Vec<TokenScores>]| -> Vec<f64> {
-                let pair = scores[index][0].log_probabilities.iter();
-                pair.zip(&without[index][0].log_probabilities).map(|(a, b)| a - b).collect()
+            let gain = |scores: &[Vec<Score>]| -> Vec<f64> {
+                let pairs =
+                    scores[index][0].token_scores.iter().zip(&without[index][0].token_scores);
+                pairs.map(|(&with, &without)| f64::from(with) - f64::from(without)).collect()
             };
             let (own, other) = (gain(&with), gain(&random));
             tokens.push(own.len());
@@ -129,7 +130,7 @@ pub fn cxmi(
                 sentence: case.place + 1,
                 gain: own.iter().sum(),
                 random: other.iter().sum(),
-                words: words(translator.target(), &with[index][0].tokens, &own),
+                words: words(translator.target(), &case.reference[0], &own),
             });
         }
         done(chunk.len());
@@ -247,14 +248,11 @@ fn elsewhere(
     Some(first..first + size)
 }
 
-/// The words that pieces spell, with the sum of what their pieces gained. The end of the sentence is
-/// no word.
-fn words(tokenizer: &Tokenizer, tokens: &[u32], gains: &[f64]) -> Vec<(String, f64)> {
+/// The words that the pieces of a text spell, with the sum of what their pieces gained. The end of
+/// the sentence, whose gain is the last, is no word.
+fn words(tokenizer: &Tokenizer, text: &str, gains: &[f64]) -> Vec<(String, f64)> {
     let mut words: Vec<(String, f64)> = Vec::new();
-    for (&token, &gain) in tokens.iter().zip(gains) {
-        if tokenizer.is_special(token) {
-            continue;
-        }
+    for (&token, &gain) in tokenizer.encode(text).iter().zip(gains) {
         let piece = tokenizer.piece(token).unwrap_or_default();
         match (piece.strip_prefix(SPACE_MARK), words.last_mut()) {
             (None, Some((word, sum))) => {

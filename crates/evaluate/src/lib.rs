@@ -13,6 +13,7 @@ mod hash;
 mod input;
 mod metric;
 mod ngram;
+pub mod picture;
 mod pronoun;
 mod random;
 mod real;

@@ -120,7 +120,7 @@ fn a_gain_is_the_difference_of_two_scores() {
         let reference = [segment.target.clone().unwrap()];
         let score = |context: &[String]| {
             let request = ScoreRequest { source: &segment.source, context, candidates: &reference };
-            translator.score(&[request], &mut |_| {}).unwrap()[0][0].sum
+            translator.score(&[request], &|_| {}).unwrap()[0][0].sum
         };
         let before = &document.segments[..line.sentence - 1];
         let before: Vec<String> = before.iter().map(|segment| segment.source.clone()).collect();

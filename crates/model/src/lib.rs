@@ -79,9 +79,11 @@
 //! | single-encoder: start of a translation | one end token | two |
 //! | single- and multi-encoder without context | nothing | one end token |
 
+pub mod attended;
 pub mod attention;
 pub mod batch;
 pub mod config;
+mod context_rows;
 pub mod decoder;
 mod decoding;
 pub mod device;
@@ -91,6 +93,7 @@ pub mod encoder;
 mod encoding;
 mod error;
 mod init;
+pub mod lean;
 pub mod linear;
 pub mod memory;
 mod model;
@@ -103,8 +106,10 @@ pub mod shortener;
 pub mod tokens;
 pub mod weights;
 
+pub use attended::{Attended, AttentionWeights, MemoryRow};
 pub use batch::{Batch, Example, SourceBatch};
 pub use config::ModelConfig;
+pub use context_rows::ContextRows;
 pub use decoder::Sources;
 pub use decoding::Decoding;
 pub use device::DeviceKind;

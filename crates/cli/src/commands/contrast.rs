@@ -9,7 +9,6 @@ use abridge_evaluate::{
     limit_context, part_file, read_scores, score_set, write_scores,
 };
 use abridge_model::DeviceKind;
-use abridge_model::weights::ModelDirectory;
 use abridge_translate::Translator;
 use anyhow::Context;
 use clap::Args;
@@ -74,10 +73,10 @@ pub struct Contrast {
 impl Contrast {
     /// Scores and reports.
     pub fn run(&self) -> anyhow::Result<()> {
-        let trained = ModelDirectory::open(&self.model)?.provenance().get("languages").cloned();
+        let translator = Translator::open(&self.model, &self.device.open()?)?;
+        let trained = translator.languages().map(|(source, target)| format!("{source}-{target}"));
         let pair = self.languages.clone().or_else(|| trained.clone());
         let pair = pair.unwrap_or_else(|| LANGUAGES.to_owned());
-        let translator = Translator::open(&self.model, &self.device.open()?)?;
         let set = self.read(&pair, &translator)?;
         check_languages(&set, &pair, trained.as_deref())?;
         let (scores, identity) = self.score(&translator, &set, self.scores.as_deref())?;

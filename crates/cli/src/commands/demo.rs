@@ -200,7 +200,7 @@ fn show(
     let translate = |translator: &Translator| -> anyhow::Result<Vec<String>> {
         let settings = BeamSettings::default();
         let documents = std::slice::from_ref(&sources);
-        Ok(translator.translate_documents(documents, &settings, &mut |_| {})?.remove(0))
+        Ok(translator.translate_documents(documents, &settings, &|_| {})?.remove(0))
     };
     let (without, with) = (translate(sentence)?, translate(grouping)?);
     let colours = std::io::stdout().is_terminal();

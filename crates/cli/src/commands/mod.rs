@@ -9,6 +9,7 @@ pub mod import;
 pub mod models;
 pub mod practice;
 pub mod prepare;
+pub mod score;
 pub mod train;
 pub mod translate;
 

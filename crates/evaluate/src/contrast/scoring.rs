@@ -9,7 +9,7 @@ use abridge_translate::{Result, Score, ScoreRequest, Translator};
 
 use super::identity::Identity;
 
-/// Items whose scores are kept together; at most so many are computed again after a stop.
+/// Items per thread whose scores are kept together; at most these are computed again after a stop.
 const CHUNK: usize = 100;
 
 /// The score of every candidate of every item: its log-probability per token.
@@ -35,7 +35,7 @@ pub fn score_set(
         None => None,
     };
     done(scores.len());
-    for items in set.items[scores.len()..].chunks(CHUNK) {
+    for items in set.items[scores.len()..].chunks(CHUNK * translator.threads()) {
         let requests: Vec<ScoreRequest<'_>> = items
             .iter()
             .map(|item| ScoreRequest {
@@ -44,7 +44,7 @@ pub fn score_set(
                 candidates: &item.candidates,
             })
             .collect();
-        let found = translator.score(&requests, &mut |_| {})?;
+        let found = translator.score(&requests, &|_| {})?;
         let found: Vec<Vec<f64>> =
             found.iter().map(|item| item.iter().map(Score::mean).collect()).collect();
         if let Some((output, file)) = &mut output {
