@@ -18,6 +18,7 @@ struct Cli {
 
 #[derive(Debug, Subcommand)]
 enum Command {
+    Average(commands::average::Average),
     Contrast(commands::contrast::Contrast),
     Cxmi(commands::cxmi::Cxmi),
     Demo(commands::demo::Demo),
@@ -41,6 +42,7 @@ fn main() -> ExitCode {
         .with_writer(std::io::stderr)
         .init();
     exit::code(match cli.command {
+        Command::Average(command) => command.run(),
         Command::Contrast(command) => command.run(),
         Command::Cxmi(command) => command.run(),
         Command::Demo(command) => command.run(),

@@ -1,8 +1,11 @@
 //! Gradients of all parameters, flat, in the order of the network.
 
+use abridge_model::weights::Parameter;
 use abridge_model::{Model, ops};
 use burn::module::{Module, ModuleVisitor, Param};
-use burn::tensor::Tensor;
+use burn::tensor::{Tensor, TensorData};
+
+use crate::ranks::Ranks;
 
 /// One flat gradient per parameter, in the order of [`Model::parameters`].
 #[derive(Clone, Debug)]
@@ -32,6 +35,27 @@ impl Gradients {
         let mut collect = Collect { gradients, parts: Vec::new() };
         model.visit(&mut collect);
         Self { parts: collect.parts, factor: 1.0 }
+    }
+
+    /// No gradient at all: what a rank without a micro-batch has to add.
+    pub fn zeros(model: &Model) -> Self {
+        let device = model.device().without_autodiff();
+        let count = |parameter: &Parameter| parameter.shape.iter().product::<usize>();
+        let zeros = |parameter: &Parameter| Tensor::zeros([count(parameter)], &device);
+        Self { parts: model.parameters().iter().map(zeros).collect(), factor: 1.0 }
+    }
+
+    /// Adds the gradients of the other ranks, before any of them is scaled.
+    pub fn sum_over(&mut self, ranks: &dyn Ranks) {
+        for part in &mut self.parts {
+            part.inplace(|part| {
+                let device = part.device();
+                let mut values: Vec<f32> = part.into_data().iter::<f32>().collect();
+                ranks.sum(&mut values);
+                let count = values.len();
+                Tensor::from_data(TensorData::new(values, [count]), &device)
+            });
+        }
     }
 
     /// Adds the gradients of another part of the same update.

@@ -161,38 +161,39 @@ impl Contrast {
 
 /// The report as a table for people.
 pub fn table(report: &ContrastiveReport) -> String {
-    let row = |name: &str, accuracy: &Accuracy| {
+    let distances = report.by_distance.iter().map(|(name, row)| (format!("distance {name}"), row));
+    let words = report.by_pronoun.iter().chain(&report.by_category);
+    let rows: Vec<(String, &Accuracy)> = std::iter::once(("all".to_owned(), &report.total))
+        .chain(distances)
+        .chain(words.map(|(name, row)| (name.clone(), row)))
+        .collect();
+    let width = width(rows.iter().map(|(name, _)| name));
+    let mut text = format!("{:<width$} {:>15} {:>8}   95 % interval\n", "", "right", "accuracy");
+    text.extend(rows.iter().map(|(name, accuracy)| {
         let (low, high) = accuracy.interval();
         format!(
-            "{name:<14} {:>6} / {:<6} {:>6.1} %   ({:.1} to {:.1})\n",
+            "{name:<width$} {:>6} / {:<6} {:>6.1} %   ({:.1} to {:.1})\n",
             accuracy.correct,
             accuracy.items,
             100.0 * accuracy.share(),
             100.0 * low,
             100.0 * high
         )
-    };
-    let mut text = format!("{:<14} {:>15} {:>8}   95 % interval\n", "", "right", "accuracy");
-    text += &row("all", &report.total);
-    for (distance, accuracy) in &report.by_distance {
-        text += &row(&format!("distance {distance}"), accuracy);
-    }
-    for (name, accuracy) in report.by_pronoun.iter().chain(&report.by_category) {
-        text += &row(name, accuracy);
-    }
+    }));
     text
 }
 
 /// Two models side by side.
 fn comparison_table(comparison: &ContrastiveComparison) -> String {
     let header = ("this model", "the other", "only this", "only other", "McNemar's p");
+    let width = width(comparison.rows.iter().map(|row| &row.name));
     let mut text = format!(
-        "{:<14} {:>10} {:>10} {:>10} {:>10} {:>12}\n",
+        "{:<width$} {:>10} {:>10} {:>10} {:>10} {:>12}\n",
         "", header.0, header.1, header.2, header.3, header.4
     );
     text.extend(comparison.rows.iter().map(|row| {
         format!(
-            "{:<14} {:>8.1} % {:>8.1} % {:>10} {:>10} {:>12}\n",
+            "{:<width$} {:>8.1} % {:>8.1} % {:>10} {:>10} {:>12}\n",
             row.name,
             100.0 * row.first.share(),
             100.0 * row.second.share(),
@@ -202,6 +203,11 @@ fn comparison_table(comparison: &ContrastiveComparison) -> String {
         )
     }));
     text
+}
+
+/// The width of a column of names.
+fn width<'a>(names: impl Iterator<Item = &'a String>) -> usize {
+    names.map(|name| name.chars().count()).max().unwrap_or_default().max(14)
 }
 
 /// Four decimals say nothing about a small probability.

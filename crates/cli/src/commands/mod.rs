@@ -1,5 +1,6 @@
 //! One small file per command.
 
+pub mod average;
 mod comet;
 pub mod contrast;
 pub mod cxmi;
