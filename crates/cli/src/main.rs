@@ -20,6 +20,7 @@ struct Cli {
 enum Command {
     Average(commands::average::Average),
     Contrast(commands::contrast::Contrast),
+    Cxmi(commands::cxmi::Cxmi),
     Demo(commands::demo::Demo),
     Evaluate(Box<commands::evaluate::EvaluateArguments>),
     Import(commands::import::Import),
@@ -43,6 +44,7 @@ fn main() -> ExitCode {
     exit::code(match cli.command {
         Command::Average(command) => command.run(),
         Command::Contrast(command) => command.run(),
+        Command::Cxmi(command) => command.run(),
         Command::Demo(command) => command.run(),
         Command::Evaluate(arguments) => commands::evaluate::run(&arguments),
         Command::Import(command) => command.run(),

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use abridge_corpus::practice::PracticeConfig;
 use abridge_corpus::prepare::{Recipe, Request, Silent, prepare_practice};
 use abridge_corpus::{ContrastiveInput, ContrastiveSet, Document, Input, read};
-use abridge_evaluate::ContrastiveReport;
+use abridge_evaluate::{ContrastiveReport, score_set};
 use abridge_model::weights::ModelDirectory;
 use abridge_model::{DeviceKind, Packed, tokens};
 use abridge_train::{Ending, Event, Options, RunPaths, TrainRecipe, Training};
@@ -161,7 +161,8 @@ impl Demo {
         for (name, translator) in
             [("sentence (no context)", &sentence), ("grouping (three sentences)", &grouping)]
         {
-            let report = ContrastiveReport::new(&set, &contrast::score(translator, &set)?);
+            let report =
+                ContrastiveReport::new(&set, &score_set(translator, &set, None, &mut |_| {})?);
             writeln!(out, "{name}\n{}", contrast::table(&report))?;
         }
         writeln!(out, "{}", memory(&grouping)?)?;

@@ -1,7 +1,9 @@
 //! One small file per command.
 
 pub mod average;
+mod comet;
 pub mod contrast;
+pub mod cxmi;
 pub mod demo;
 pub mod evaluate;
 pub mod import;
