@@ -125,7 +125,7 @@ def main():
     length = data["length"]
     with tempfile.TemporaryDirectory() as out:
         convert(folder / "model", out)
-        print(f"{'program':<16} {'C':>2} {'beam':>4} {'batch':>5} {'threads':>7} {'sentences/s':>11} {'tokens/s':>9}")
+        print(f"{'program':<16} {'C':>2} {'beam':>4} {'batch':>5} {'threads':>7} {'sentences/s':>11} {'tokens/s':>9} {'CPU ms/sentence':>15}")
         for threads in (1, 2):
             # One worker per thread for batches, all threads for a single sentence.
             for beam in (1, 5):
@@ -139,7 +139,7 @@ def main():
                         check(translator, folder / "model", data["sentences"][:5], sys.argv[2])
                     limits = dict(min_decoding_length=length, max_decoding_length=length)
                     translator.translate_batch(sentences[:1], beam_size=beam, **limits)
-                    start = time.perf_counter()
+                    start, cpu = time.perf_counter(), time.process_time()
                     if batch == 1:
                         results = [
                             translator.translate_batch([s], beam_size=beam, **limits)[0]
@@ -149,12 +149,13 @@ def main():
                         results = translator.translate_batch(
                             sentences, beam_size=beam, max_batch_size=batch, **limits
                         )
-                    seconds = time.perf_counter() - start
+                    seconds, cpu = time.perf_counter() - start, time.process_time() - cpu
                     # Our count has the end of each sentence, too.
                     tokens = sum(len(result.hypotheses[0]) + 1 for result in results)
                     print(
                         f"{'ctranslate2':<16} {0:>2} {beam:>4} {batch:>5} {threads:>7} "
-                        f"{len(sentences) / seconds:>11.1f} {tokens / seconds:>9.0f}"
+                        f"{len(sentences) / seconds:>11.1f} {tokens / seconds:>9.0f} "
+                        f"{1000 * cpu / len(sentences):>15.1f}"
                     )
 
 

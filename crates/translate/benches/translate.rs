@@ -94,8 +94,8 @@ fn main() {
     let documents: Vec<Vec<String>> = lines.chunks(DOCUMENT).map(<[String]>::to_vec).collect();
     if options.export.is_none() {
         println!(
-            "{:<16} {:>2} {:>4} {:>5} {:>7} {:>11} {:>9}",
-            "preset", "C", "beam", "batch", "threads", "sentences/s", "tokens/s"
+            "{:<16} {:>2} {:>4} {:>5} {:>7} {:>11} {:>9} {:>15}",
+            "preset", "C", "beam", "batch", "threads", "sentences/s", "tokens/s", "CPU ms/sentence"
         );
     }
     if let Some(path) = &options.model {
@@ -158,16 +158,29 @@ fn rows(
         translator = translator.with_threads(threads).expect("threads");
         for &beam in &options.beams {
             for &batch in &options.batches {
+                let before = cpu_seconds();
                 let (seconds, tokens) = time(&translator, documents, beam, batch, length);
+                let cpu = cpu_seconds() - before;
                 let sentences = documents.iter().map(Vec::len).sum::<usize>() as f64;
                 println!(
-                    "{name:<16} {context:>2} {beam:>4} {batch:>5} {threads:>7} {:>11.1} {:>9.0}",
+                    "{name:<16} {context:>2} {beam:>4} {batch:>5} {threads:>7} {:>11.1} {:>9.0} \
+                     {:>15.1}",
                     sentences / seconds,
-                    tokens as f64 / seconds
+                    tokens as f64 / seconds,
+                    1000.0 * cpu / sentences
                 );
             }
         }
     }
+}
+
+/// The processor's time that this program has used so far, where the system tells it: unlike the
+/// clock it says little about what else the machine does.
+fn cpu_seconds() -> f64 {
+    let stat = std::fs::read_to_string("/proc/self/stat").unwrap_or_default();
+    let fields = stat.rsplit(')').next().unwrap_or_default().split_whitespace();
+    let ticks: Vec<f64> = fields.skip(11).take(2).filter_map(|field| field.parse().ok()).collect();
+    if ticks.is_empty() { f64::NAN } else { ticks.iter().sum::<f64>() / 100.0 }
 }
 
 /// Seconds and target tokens of translating everything once.

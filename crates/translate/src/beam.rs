@@ -68,8 +68,8 @@ impl Search<'_> {
                 return Err(Error::Stopped);
             }
             let logits = decoding.step(&words);
-            let mut logits: Vec<f32> =
-                logits.into_data().try_into_vec().expect("logits are single precision");
+            let logits = logits.into_data().convert::<f32>();
+            let mut logits: Vec<f32> = logits.try_into_vec().expect("converted just now");
             let mut rows = logits.chunks_exact_mut(vocabulary);
             parents.clear();
             words.clear();
