@@ -11,7 +11,7 @@
 //! Without `--model` the networks have random weights, which never end a sentence, so every
 //! translation is made as long as its source is on average: the work is that of real text. The text
 //! is of the built-in practice corpus, in documents of twenty sentences. `--export DIR` writes the
-//! model directory and the sentences that `ctranslate2.py` beside this file runs on.
+//! model directory and the sentences that `beside_ctranslate2.py` beside this file runs on.
 
 use std::path::{Path, PathBuf};
 use std::time::Instant;
@@ -208,7 +208,7 @@ fn time(
     (start.elapsed().as_secs_f64(), tokens)
 }
 
-/// Writes what `ctranslate2.py` needs: the model directory, and the sentences as ids.
+/// Writes what `beside_ctranslate2.py` needs: the model directory, and the sentences as ids.
 fn export(folder: &Path, model: &Model, tokenizer: &Tokenizer, lines: &[String], length: usize) {
     std::fs::create_dir_all(folder).expect("a folder");
     let attach = |folder: &Path| -> Result<(), abridge_model::Error> {
