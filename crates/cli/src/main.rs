@@ -1,5 +1,6 @@
 //! The `abridge` binary. It reads the command line, calls a room, and turns errors into exit codes.
 
+mod allocation;
 mod commands;
 mod exit;
 mod progress;
@@ -7,6 +8,9 @@ mod progress;
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
+
+#[global_allocator]
+static ALLOCATOR: allocation::Counted = allocation::Counted;
 
 /// Translates documents, not sentences: context-aware machine translation.
 #[derive(Debug, Parser)]
@@ -27,6 +31,7 @@ enum Command {
     Models(commands::models::Models),
     Practice(commands::practice::Practice),
     Prepare(Box<commands::prepare::Prepare>),
+    Profile(commands::profile::Profile),
     Score(commands::score::ScoreArguments),
     Train(commands::train::Train),
     Translate(Box<commands::translate::Translate>),
@@ -51,6 +56,7 @@ fn main() -> ExitCode {
         Command::Models(command) => command.run(),
         Command::Practice(command) => command.run(),
         Command::Prepare(command) => command.run(),
+        Command::Profile(command) => command.run(),
         Command::Score(command) => command.run(),
         Command::Train(command) => command.run(),
         Command::Translate(command) => command.run(),

@@ -14,6 +14,7 @@ mod input;
 mod metric;
 mod ngram;
 pub mod picture;
+pub mod profile;
 mod pronoun;
 mod random;
 mod real;

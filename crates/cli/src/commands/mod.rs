@@ -10,6 +10,7 @@ pub mod import;
 pub mod models;
 pub mod practice;
 pub mod prepare;
+pub mod profile;
 pub mod score;
 pub mod train;
 pub mod translate;
