@@ -85,7 +85,7 @@ impl Batch {
     }
 }
 
-fn check_sequences(what: &str, sequences: &Packed, vocabulary: usize) -> Result<()> {
+pub(crate) fn check_sequences(what: &str, sequences: &Packed, vocabulary: usize) -> Result<()> {
     for (index, sequence) in sequences.iter().enumerate() {
         if sequence.is_empty() {
             return refuse(format!("{what} {index} has no tokens, not even the end"));

@@ -75,6 +75,17 @@ pub struct Sources {
     pub(crate) layers: Vec<LayerSources>,
     /// What each translation sees of it.
     pub(crate) seen: Vec<Seen>,
+    /// For each translation the slots and lengths of the sentences that were joined to one text;
+    /// empty in models that join none.
+    pub(crate) joined: Vec<Vec<JoinedSentence>>,
+}
+
+/// A context sentence of models that join texts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct JoinedSentence {
+    pub slot: usize,
+    /// Tokens, with the break or end that follows them.
+    pub tokens: usize,
 }
 
 /// What one decoder layer looks at.
@@ -181,7 +192,7 @@ impl Decoder {
                 seen.source.extend(shifted);
             }
         }
-        Sources { layers, seen }
+        Sources { layers, seen, joined: Vec::new() }
     }
 
     /// Projects rows of the context for every layer.

@@ -79,6 +79,7 @@
 //! | single-encoder: start of a translation | one end token | two |
 //! | single- and multi-encoder without context | nothing | one end token |
 
+pub mod attended;
 pub mod attention;
 pub mod batch;
 pub mod config;
@@ -103,6 +104,7 @@ pub mod shortener;
 pub mod tokens;
 pub mod weights;
 
+pub use attended::{Attended, AttentionWeights, MemoryRow};
 pub use batch::{Batch, Example, SourceBatch};
 pub use config::ModelConfig;
 pub use decoder::Sources;

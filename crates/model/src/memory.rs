@@ -8,6 +8,7 @@
 use burn::tensor::Tensor;
 
 use crate::ModelConfig;
+use crate::config::ShortenerConfig;
 use crate::ops::KeyValue;
 
 /// What a network is run for.
@@ -44,6 +45,19 @@ impl ModelConfig {
             && self.context == crate::config::Context::Memory;
         let distance = |slot: usize| if mirrored { slot + 1 } else { size - slot };
         (0..size).map(|slot| position.checked_sub(distance(slot))).collect()
+    }
+
+    /// The rows of the entry of a sentence with the given number of tokens.
+    pub fn entry_rows(&self, tokens: usize) -> usize {
+        match self.shortener {
+            None => 0,
+            Some(ShortenerConfig::Tokens) => tokens,
+            Some(ShortenerConfig::Mean) => 1,
+            Some(ShortenerConfig::Pooling { window, .. }) => tokens.div_ceil(window),
+            Some(ShortenerConfig::Grouping(config) | ShortenerConfig::Selecting(config)) => {
+                config.groups
+            }
+        }
     }
 
     /// The slot of the current sentence's own entry.
@@ -92,8 +106,35 @@ impl Remembered {
         self.entry.as_ref().map_or(0, |entry| {
             let count = |tensor: &Tensor<2>| tensor.dims().iter().product::<usize>();
             let projected = entry.projected.iter();
-            count(&entry.rows) + projected.map(|p| count(&p.key) + count(&p.value)).sum::<usize>()
+            count(&entry.rows)
+                + entry.weights.as_ref().map_or(0, count)
+                + projected.map(|p| count(&p.key) + count(&p.value)).sum::<usize>()
         })
+    }
+
+    /// The memory that it takes: tokens, entry and projections.
+    pub fn size_in_bytes(&self) -> usize {
+        self.tokens.len() * size_of::<u32>() + self.values() * size_of::<f32>()
+    }
+
+    /// The same with storage of its own.
+    ///
+    /// What [`Model::read`](crate::Model::read) returns is cut from the tensors of all sentences
+    /// that were read together, and keeps them all alive. What stays for longer than its batch is
+    /// copied.
+    #[must_use]
+    pub fn owned(&self) -> Self {
+        let copy = |tensor: &Tensor<2>| Tensor::from_data(tensor.to_data(), &tensor.device());
+        let entry = self.entry.as_ref().map(|entry| MemoryEntry {
+            rows: copy(&entry.rows),
+            weights: entry.weights.as_ref().map(copy),
+            projected: entry
+                .projected
+                .iter()
+                .map(|layer| KeyValue { key: copy(&layer.key), value: copy(&layer.value) })
+                .collect(),
+        });
+        Self { tokens: self.tokens.clone(), entry }
     }
 }
 

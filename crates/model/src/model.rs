@@ -3,9 +3,9 @@
 use burn::module::Module;
 use burn::tensor::{Device, Tensor};
 
-use crate::batch::{Batch, SourceBatch};
+use crate::batch::{Batch, Example, SourceBatch};
 use crate::config::{Context, ModelConfig};
-use crate::decoder::{Decoder, Sources};
+use crate::decoder::{Decoder, JoinedSentence, Sources};
 use crate::decoding::Decoding;
 use crate::dropout::Dropout;
 use crate::embedding::TokenEmbedding;
@@ -115,16 +115,16 @@ impl Model {
 
     fn look_at(&self, batch: &SourceBatch, dropout: &mut Dropout) -> Sources {
         let encoded = self.encode(batch, dropout);
-        self.decoder.look_at(encoded.states, encoded.context, encoded.seen)
+        let mut sources = self.decoder.look_at(encoded.states, encoded.context, encoded.seen);
+        if matches!(self.config.context, Context::SingleEncoder | Context::MultiEncoder) {
+            sources.joined = batch.examples.iter().map(|e| joined(e, &batch.sentences)).collect();
+        }
+        sources
     }
 
     fn score(&self, targets: &Packed, sources: &Sources, dropout: &mut Dropout) -> Tensor<2> {
         let start = self.config.start_words();
-        let words = Packed::new(targets.iter().map(|target| {
-            let mut words = vec![END; start];
-            words.extend_from_slice(&target[..target.len() - 1]);
-            words
-        }));
+        let words = self.words_before(targets);
         let logits = self.decoder.forward(&words, sources, dropout);
         if start == 1 {
             return logits;
@@ -133,6 +133,26 @@ impl Model {
         let rows = ops::indices(predictions, &logits.device());
         logits.select(0, rows)
     }
+
+    /// What the decoder is given: each translation moved by one, after the words that start it.
+    pub(crate) fn words_before(&self, targets: &Packed) -> Packed {
+        let start = self.config.start_words();
+        Packed::new(targets.iter().map(|target| {
+            let mut words = vec![END; start];
+            words.extend_from_slice(&target[..target.len() - 1]);
+            words
+        }))
+    }
+}
+
+/// The context sentences of an example, in the order in which their texts are joined.
+fn joined(example: &Example, sentences: &Packed) -> Vec<JoinedSentence> {
+    let context = example.context.iter().enumerate();
+    context
+        .filter_map(|(slot, sentence)| {
+            Some(JoinedSentence { slot, tokens: sentences.get((*sentence)?).len() })
+        })
+        .collect()
 }
 
 impl Sources {

@@ -85,6 +85,33 @@ impl Model {
         shortened.segments.ranges().zip(tokens).map(entry).collect()
     }
 
+    /// Brings back what was remembered of a sentence from its tokens and, in models with a memory,
+    /// the rows and group weights of its entry; the projections are computed again.
+    pub fn remember(
+        &self,
+        tokens: Vec<u32>,
+        entry: Option<(Tensor<2>, Option<Tensor<2>>)>,
+    ) -> Result<Remembered> {
+        let sentence = Packed::new([&tokens]);
+        SourceBatch { sentences: sentence, examples: Vec::new() }.check(self.config())?;
+        if entry.is_some() != self.shortener.is_some() {
+            return Err(foreign());
+        }
+        let entry = entry.map(|(rows, weights)| {
+            let config = self.config();
+            let expected = [config.entry_rows(tokens.len()), config.width];
+            if rows.dims() != expected {
+                return Err(Error::Input(format!(
+                    "a memory entry of {:?} rows and channels, but the model makes {expected:?}",
+                    rows.dims()
+                )));
+            }
+            let projected = self.decoder.project_context(&rows);
+            Ok(MemoryEntry { rows, weights, projected })
+        });
+        Ok(Remembered { tokens, entry: entry.transpose()? })
+    }
+
     /// Prepares the translation of sentences that were read, with what is remembered of others.
     pub fn recall(&self, seats: &[Seat<'_>]) -> Result<Sources> {
         let slots = self.config().context_size;
