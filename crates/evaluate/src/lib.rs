@@ -8,6 +8,7 @@ mod derived;
 mod documents;
 mod edit_distance;
 mod input;
+pub mod inspect;
 mod metric;
 mod ngram;
 pub mod picture;

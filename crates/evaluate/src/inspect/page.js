@@ -1,0 +1,17 @@
+for (const part of document.querySelectorAll("[data-attention]")) {
+  const words = part.querySelectorAll("[data-word]");
+  const show = (weights) => {
+    const most = Math.max(...weights, 1e-9);
+    words.forEach((word, i) => {
+      word.style.setProperty("--weight", (weights[i] || 0) / most);
+      word.toggleAttribute("data-shade", weights.length > 0);
+    });
+  };
+  for (const token of part.querySelectorAll("[data-weights]")) {
+    const weights = token.dataset.weights.split(" ").map(Number);
+    token.addEventListener("mouseenter", () => show(weights));
+    token.addEventListener("focus", () => show(weights));
+    token.addEventListener("mouseleave", () => show([]));
+    token.addEventListener("blur", () => show([]));
+  }
+}
