@@ -15,6 +15,7 @@ mod checkpoint;
 mod deliver;
 mod error;
 mod gradients;
+mod inherit;
 mod optimiser;
 mod recipe;
 mod schedule;
