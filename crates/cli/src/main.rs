@@ -3,10 +3,11 @@
 mod commands;
 mod exit;
 mod progress;
+mod reproduce;
 
 use std::process::ExitCode;
 
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory, Parser, Subcommand};
 
 /// Translates documents, not sentences: context-aware machine translation.
 #[derive(Debug, Parser)]
@@ -18,14 +19,17 @@ struct Cli {
 
 #[derive(Debug, Subcommand)]
 enum Command {
+    Completions(commands::completions::Completions),
     Contrast(commands::contrast::Contrast),
     Demo(commands::demo::Demo),
     Evaluate(Box<commands::evaluate::EvaluateArguments>),
     Import(commands::import::Import),
     Inspect(Box<commands::inspect::Inspect>),
+    Man(commands::man::Man),
     Models(commands::models::Models),
     Practice(commands::practice::Practice),
     Prepare(Box<commands::prepare::Prepare>),
+    Reproduce(Box<commands::reproduce::Reproduce>),
     Train(commands::train::Train),
     Translate(commands::translate::Translate),
 }
@@ -40,14 +44,17 @@ fn main() -> ExitCode {
         .with_writer(std::io::stderr)
         .init();
     exit::code(match cli.command {
+        Command::Completions(command) => command.run(Cli::command()),
         Command::Contrast(command) => command.run(),
         Command::Demo(command) => command.run(),
         Command::Evaluate(arguments) => commands::evaluate::run(&arguments),
         Command::Import(command) => command.run(),
         Command::Inspect(command) => command.run(),
+        Command::Man(command) => command.run(Cli::command()),
         Command::Models(command) => command.run(),
         Command::Practice(command) => command.run(),
         Command::Prepare(command) => command.run(),
+        Command::Reproduce(command) => command.run(),
         Command::Train(command) => command.run(),
         Command::Translate(command) => command.run(),
     })

@@ -1,13 +1,16 @@
 //! One small file per command.
 
+pub mod completions;
 pub mod contrast;
 pub mod demo;
 pub mod evaluate;
 pub mod import;
 pub mod inspect;
+pub mod man;
 pub mod models;
 pub mod practice;
 pub mod prepare;
+pub mod reproduce;
 pub mod train;
 pub mod translate;
 
@@ -25,7 +28,7 @@ fn colours(stream: &impl std::io::IsTerminal) -> bool {
 }
 
 /// Writes a file beside its name and renames it: it is complete or as it was.
-fn write_whole(file: &std::path::Path, bytes: &[u8]) -> anyhow::Result<()> {
+pub fn write_whole(file: &std::path::Path, bytes: &[u8]) -> anyhow::Result<()> {
     use anyhow::Context;
     let name = file.file_name().unwrap_or_default().to_string_lossy();
     let part = file.with_file_name(format!(".{name}.part"));

@@ -45,7 +45,7 @@ impl InspectedSentence {
                     Kept::Note(note) => p.faint { (note) },
                     Kept::Groups(groups) => {
                         @let grid = groups.grid(&self.source_tokens);
-                        p.tokens {
+                        div.tokens {
                             @for (token, weights) in self.source_tokens.iter().zip(&groups.weights) {
                                 span.token tabindex="0" {
                                     (token)
@@ -70,7 +70,7 @@ impl InspectedSentence {
         html! {
             div data-attention {
                 p.faint { "Where the translation looked: point at one of its words." }
-                p.tokens {
+                div.tokens {
                     @for (target, token) in self.target_tokens.iter().enumerate() {
                         span.token tabindex="0" data-weights=(self.weights_of(target)) {
                             (token)
@@ -107,7 +107,7 @@ impl InspectedSentence {
 
 fn remembered(sentence: &ContextSentence) -> Markup {
     html! {
-        p.tokens {
+        div.tokens {
             span.faint { (distance_in_words(sentence.distance)) ": " }
             @for token in &sentence.tokens { span.token data-word { (token) } }
         }
@@ -117,7 +117,7 @@ fn remembered(sentence: &ContextSentence) -> Markup {
 /// A line of a note: a bar as long as the weight, the weight, a name.
 fn bar(name: &str, weight: f32) -> Markup {
     html! {
-        div { b style=(format!("width:{:.1}rem", 4.0 * weight.clamp(0.02, 1.0))) {} (format!("{weight:.2} ")) (name) }
+        span.line { b style=(format!("width:{:.1}rem", 4.0 * weight.clamp(0.02, 1.0))) {} (format!("{weight:.2} ")) (name) }
     }
 }
 

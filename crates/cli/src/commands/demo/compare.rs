@@ -135,7 +135,10 @@ fn curves_of(demo: &Demo, preset: &str, colour: usize) -> Vec<Series> {
         let sum = part.iter().fold((0.0, 0.0), |sum, p| (sum.0 + p.0, sum.1 + p.1));
         (sum.0 / part.len() as f64, sum.1 / part.len() as f64)
     };
-    let training = points("updated").chunks(SMOOTHED).map(mean).collect();
+    // The first steep fall would leave no room for what tells the two apart.
+    let all = points("updated");
+    let shown = if all.len() > 10 * SMOOTHED { &all[all.len() / 10..] } else { &all[..] };
+    let training = shown.chunks(SMOOTHED).map(mean).collect();
     [(training, "training", true), (points("validated"), "validation", false)]
         .into_iter()
         .filter(|(points, _, _)| !points.is_empty())

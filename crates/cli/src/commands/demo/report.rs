@@ -146,8 +146,9 @@ impl Comparison {
         html! {
             figure { (PreEscaped(chart.draw().inline(&chart.title))) }
             p.faint {
-                "Without context the loss cannot fall below what guessing pronouns costs. The loss \
-                of training is with dropout, so it lies above that of validation."
+                "Without context the loss cannot fall below what guessing pronouns costs. Training \
+                is with dropout, so its loss lies above that of validation; its first tenth is not \
+                shown."
             }
         }
     }
