@@ -3,10 +3,12 @@
 
 mod bleu;
 mod chrf;
+pub mod comet;
 mod contrast;
 mod derived;
 mod documents;
 mod edit_distance;
+mod hash;
 mod input;
 pub mod inspect;
 mod metric;
@@ -29,7 +31,9 @@ pub use contrast::{Accuracy, ContrastiveReport, is_preferred};
 pub use derived::{DocumentBleu, LengthRatio};
 pub use documents::{DocumentLines, Documents};
 pub use input::{Files, TestSet};
-pub use metric::{Metric, ResampleScore, Score, Statistics, corpus_score, sentence_score};
+pub use metric::{
+    Metric, ResampleScore, Score, Statistics, TextMetric, corpus_score, sentence_score,
+};
 pub use pronoun::{
     PronounCounts, PronounInput, PronounLanguage, PronounReport, PronounRow, SourceFilter,
     pronoun_report,
