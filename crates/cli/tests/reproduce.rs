@@ -72,6 +72,14 @@ fn a_table_is_trained_kept_and_compared() {
         .stdout(contains("distance >3 %"))
         .stderr(contains("4 of 4 cells are there already"));
     assert_eq!(cells(), made);
+    // COMET comes from the translations that are kept.
+    let comet = Path::new(env!("CARGO_MANIFEST_DIR")).join("../evaluate/tests/fixtures/comet");
+    reproduce("comet")
+        .arg("--comet")
+        .arg(comet)
+        .assert()
+        .success()
+        .stdout(contains("| Sentence-level | 0 | - |").not().and(contains("0.7778")));
     let page = fs::read_to_string(folder.join("reproduction/en-de-tiny.html")).unwrap();
     assert!(page.contains("over context size") && page.contains("grouping, paper"));
 
@@ -103,6 +111,7 @@ fn what_cannot_be_run_is_refused_with_a_reason() {
         (&["--table", "en-de", "--only", "grouping@7"], "chooses no cell"),
         (&["--table", "en-de", "--pair", "en-fr"], "leave --pair out"),
         (&["--table", "en-de", "--budget", "soon"], "not a time"),
+        (&["--table", "comet"], "needs --comet"),
         (&["--table", "en-dee"], "possible values"),
     ] {
         abridge(folder.path())

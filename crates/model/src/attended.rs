@@ -121,7 +121,7 @@ impl Model {
                 _ => block.rows.len(),
             };
             self.memory_columns(&mut view, block, joined, context);
-            view.cross.resize(view.rows.len(), Column::Memory);
+            view.cross.resize(view.cross.len() + context, Column::Memory);
             view.cross.resize(view.cross.len() + block.rows.len() - context, Column::Source);
         }
         for block in &seen.context {

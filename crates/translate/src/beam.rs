@@ -1,47 +1,14 @@
-//! Beam search over the sentences of a batch.
+//! Beam search over the sentences of a batch; greedy search and sampling are its special cases.
+
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use abridge_model::tokens::{END, PAD};
-use abridge_model::{Model, Sources};
-use burn::tensor::activation::log_softmax;
-use serde::{Deserialize, Serialize};
+use abridge_model::{Model, Sources, random};
 
-use crate::candidates::{Candidate, best};
-
-/// How to search.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct BeamSettings {
-    /// Hypotheses that are followed at once; 1 is greedy search.
-    pub beam: usize,
-    /// A finished hypothesis of n words scores its log-probability divided by n to this power.
-    pub length_penalty: f64,
-    /// No fewer words than this before the end.
-    pub min_length: usize,
-    /// No more words than this before the end.
-    pub max_length: usize,
-    /// How many hypotheses are wanted, at most `beam`.
-    pub n_best: usize,
-    /// Stops a sentence when no open hypothesis can become one of the wanted. The best ones are
-    /// the same without it, later.
-    pub early_exit: bool,
-    /// Words that are never written.
-    pub forbidden: Vec<u32>,
-}
-
-impl Default for BeamSettings {
-    /// The paper's: beam 5, at most 200 words.
-    fn default() -> Self {
-        Self {
-            beam: 5,
-            length_penalty: 1.0,
-            min_length: 1,
-            max_length: 200,
-            n_best: 1,
-            early_exit: true,
-            forbidden: Vec::new(),
-        }
-    }
-}
+use crate::candidates::{Candidate, Continuations, best};
+use crate::sampling::draw;
+use crate::settings::BeamSettings;
+use crate::{Error, Result};
 
 /// A translation that ended.
 #[derive(Clone, Debug, PartialEq)]
@@ -52,6 +19,18 @@ pub struct Hypothesis {
     pub score: f64,
     /// The log-probability of each word.
     pub token_scores: Vec<f32>,
+    /// Whether it ended because it could not grow any longer.
+    pub is_cut: bool,
+}
+
+/// What a search is given beside the settings.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Search<'a> {
+    pub settings: &'a BeamSettings,
+    /// For each sentence what its random numbers are keyed by.
+    pub keys: &'a [u64],
+    /// Ends the search between two steps.
+    pub stop: Option<&'a AtomicBool>,
 }
 
 /// Translates every sentence; for each the best hypotheses, best first.
@@ -64,39 +43,56 @@ pub fn beam_search(
     sources: &Sources,
     settings: &BeamSettings,
 ) -> Vec<Vec<Hypothesis>> {
-    assert!(settings.beam > 0, "a beam has at least one hypothesis");
-    let mut sentences: Vec<Sentence> = (0..sources.len()).map(|_| Sentence::start()).collect();
-    if sentences.is_empty() {
-        return Vec::new();
-    }
-    let mut decoding = model.decode(sources);
-    let mut words = vec![END; sources.len()];
-    for step in 0..=settings.max_length {
-        let logits = decoding.step(&words);
-        let [_, vocabulary] = logits.dims();
-        let mut scores: Vec<f32> = log_softmax(logits, 1).into_data().iter::<f32>().collect();
-        let mut rows = scores.chunks_exact_mut(vocabulary);
+    let keys: Vec<u64> = (0..sources.len() as u64).collect();
+    let search = Search { settings, keys: &keys, stop: None };
+    search.run(model, sources).unwrap_or_default()
+}
+
+impl Search<'_> {
+    /// See [`beam_search`]. The only error is to be stopped.
+    pub fn run(&self, model: &Model, sources: &Sources) -> Result<Vec<Vec<Hypothesis>>> {
+        let settings = self.settings;
+        assert!(settings.beam > 0, "a beam has at least one hypothesis");
+        let mut sentences: Vec<Sentence> =
+            self.keys.iter().map(|&key| Sentence::start(key)).collect();
+        if sentences.is_empty() {
+            return Ok(Vec::new());
+        }
+        let vocabulary = model.config().target_vocabulary;
+        let longest = settings.max_length.max(settings.prefix.len());
+        let mut decoding = model.decode(sources);
+        let mut words = vec![END; sources.len()];
         let mut parents = Vec::new();
-        words.clear();
-        let mut first = 0;
-        for sentence in sentences.iter_mut().filter(|sentence| !sentence.open.is_empty()) {
-            let mut own: Vec<&mut [f32]> = rows.by_ref().take(sentence.open.len()).collect();
-            for row in &mut own {
-                forbid(row, step, settings);
+        for step in 0..=longest {
+            if self.stop.is_some_and(|stop| stop.load(Ordering::Relaxed)) {
+                return Err(Error::Stopped);
             }
-            let own: Vec<&[f32]> = own.into_iter().map(|row| &*row).collect();
-            for candidate in sentence.advance(&own, step, settings) {
-                parents.push(first + candidate.parent);
-                words.push(candidate.word);
+            let logits = decoding.step(&words);
+            let mut logits: Vec<f32> =
+                logits.into_data().try_into_vec().expect("logits are single precision");
+            let mut rows = logits.chunks_exact_mut(vocabulary);
+            parents.clear();
+            words.clear();
+            let mut first = 0;
+            for sentence in sentences.iter_mut().filter(|sentence| !sentence.open.is_empty()) {
+                let open = sentence.open.len();
+                let own = rows.by_ref().take(open);
+                for candidate in sentence.advance(own, step, settings) {
+                    parents.push(first + candidate.parent);
+                    words.push(candidate.word);
+                }
+                first += open;
             }
-            first += own.len();
+            if words.is_empty() {
+                break;
+            }
+            // Greedy search only reorders when a sentence ends.
+            if parents.len() != first || !parents.iter().copied().eq(0..first) {
+                decoding.reorder(&parents);
+            }
         }
-        if words.is_empty() {
-            break;
-        }
-        decoding.reorder(&parents);
+        Ok(sentences.into_iter().map(|sentence| sentence.finish(settings.n_best)).collect())
     }
-    sentences.into_iter().map(|sentence| sentence.finish(settings.n_best)).collect()
 }
 
 /// Makes impossible what must not be written at this step.
@@ -118,6 +114,7 @@ fn forbid(row: &mut [f32], step: usize, settings: &BeamSettings) {
 
 /// A sentence in the middle of its search.
 struct Sentence {
+    key: u64,
     open: Vec<Open>,
     finished: Vec<Hypothesis>,
 }
@@ -127,39 +124,98 @@ struct Open {
     tokens: Vec<u32>,
     token_scores: Vec<f32>,
     score: f32,
+    /// Which sample it is.
+    sample: u64,
 }
 
 impl Sentence {
-    fn start() -> Self {
-        Self { open: vec![Open::default()], finished: Vec::new() }
+    fn start(key: u64) -> Self {
+        Self { key, open: vec![Open::default()], finished: Vec::new() }
     }
 
     /// Continues the open hypotheses; returns what goes on, or nothing when the sentence is done.
-    fn advance(&mut self, rows: &[&[f32]], step: usize, settings: &BeamSettings) -> Vec<Candidate> {
-        let so_far: Vec<f32> = self.open.iter().map(|open| open.score).collect();
-        let candidates = best(rows, &so_far, 2 * settings.beam);
+    fn advance<'r>(
+        &mut self,
+        rows: impl Iterator<Item = &'r mut [f32]>,
+        step: usize,
+        settings: &BeamSettings,
+    ) -> Vec<Candidate> {
+        let rows = rows.zip(&self.open).map(|(row, open)| Continuations::new(row, open.score));
+        let mut rows: Vec<Continuations<'_>> = rows.collect();
+        if let Some(&word) = settings.prefix.get(step) {
+            let forced = rows.iter().enumerate().map(|(parent, row)| row.with(parent, word));
+            return self.go_on(forced.collect());
+        }
+        for row in &mut rows {
+            forbid(row.logits, step, settings);
+        }
+        if settings.sampling.is_some() {
+            return self.sample(&rows, step, settings);
+        }
+        let candidates = best(&rows, 2 * settings.beam);
         for candidate in candidates.iter().take(settings.beam) {
             if candidate.word == END && self.finished.len() < settings.beam {
-                let open = self.open[candidate.parent].with(candidate);
-                let length = open.tokens.len() as f64;
-                self.finished.push(Hypothesis {
-                    score: f64::from(open.score) / length.powf(settings.length_penalty),
-                    tokens: open.tokens,
-                    token_scores: open.token_scores,
-                });
+                self.close(self.open[candidate.parent].with(candidate), step, settings);
             }
         }
         let mut going: Vec<Candidate> =
             candidates.into_iter().filter(|candidate| candidate.word != END).collect();
         going.truncate(settings.beam);
         let is_done = self.finished.len() == settings.beam
-            || step == settings.max_length
+            || step >= settings.max_length
             || (settings.early_exit && self.is_decided(&going, settings));
         if is_done {
             going.clear();
         }
-        self.open =
-            going.iter().map(|candidate| self.open[candidate.parent].with(candidate)).collect();
+        self.go_on(going)
+    }
+
+    /// Every sample draws a word of its own.
+    fn sample(
+        &mut self,
+        rows: &[Continuations<'_>],
+        step: usize,
+        settings: &BeamSettings,
+    ) -> Vec<Candidate> {
+        let Some(sampling) = &settings.sampling else { return Vec::new() };
+        // The samples part at the first word that is not forced.
+        let is_first = step == settings.prefix.len();
+        let drawers: Vec<(usize, u64)> = if is_first {
+            (0..settings.n_best as u64).map(|sample| (0, sample)).collect()
+        } else {
+            self.open.iter().enumerate().map(|(place, open)| (place, open.sample)).collect()
+        };
+        let mut going = Vec::new();
+        let mut samples = Vec::new();
+        for (parent, sample) in drawers {
+            let place = random::key(&[self.key, sample, step as u64]);
+            let Some(word) = draw(&rows[parent], sampling, place) else { continue };
+            let candidate = rows[parent].with(parent, word);
+            if word == END {
+                self.close(self.open[parent].with(&candidate), step, settings);
+            } else {
+                going.push(candidate);
+                samples.push(sample);
+            }
+        }
+        let going = self.go_on(going);
+        self.open.iter_mut().zip(samples).for_each(|(open, sample)| open.sample = sample);
+        going
+    }
+
+    fn close(&mut self, open: Open, step: usize, settings: &BeamSettings) {
+        let length = open.tokens.len() as f64;
+        self.finished.push(Hypothesis {
+            score: f64::from(open.score) / length.powf(settings.length_penalty),
+            tokens: open.tokens,
+            token_scores: open.token_scores,
+            is_cut: step >= settings.max_length,
+        });
+    }
+
+    fn go_on(&mut self, going: Vec<Candidate>) -> Vec<Candidate> {
+        let open = going.iter().map(|candidate| self.open[candidate.parent].with(candidate));
+        self.open = open.collect();
         going
     }
 

@@ -13,17 +13,45 @@ pub(crate) struct Candidate {
     pub score: f32,
 }
 
+/// What could follow one hypothesis.
+#[derive(Debug)]
+pub(crate) struct Continuations<'a> {
+    /// The logit of every word; impossible ones are negative infinity.
+    pub logits: &'a mut [f32],
+    /// The logarithm of what the exponentials of all logits add up to, the impossible included.
+    pub total: f32,
+    /// The log-probability of the hypothesis so far.
+    pub so_far: f32,
+}
+
+impl<'a> Continuations<'a> {
+    pub fn new(logits: &'a mut [f32], so_far: f32) -> Self {
+        let most = logits.iter().copied().fold(f32::NEG_INFINITY, f32::max);
+        // Sums of up to 65,536 values in single precision would lose the fifth digit.
+        let sum: f64 = logits
+            .chunks(256)
+            .map(|chunk| f64::from(chunk.iter().map(|logit| (logit - most).exp()).sum::<f32>()))
+            .sum();
+        Self { total: most + sum.ln() as f32, logits, so_far }
+    }
+
+    /// The hypothesis with this word, whatever its probability.
+    pub fn with(&self, parent: usize, word: u32) -> Candidate {
+        let score = self.so_far + (self.logits[word as usize] - self.total);
+        Candidate { parent, word, score }
+    }
+}
+
 /// The `count` best of all continuations, best first.
 ///
-/// `rows` has the scores of every word after each hypothesis; impossible ones are negative
-/// infinity and never chosen. Of equal candidates the one with the earlier parent and the smaller
-/// word comes first, so the result does not depend on anything else.
-pub(crate) fn best(rows: &[&[f32]], so_far: &[f32], count: usize) -> Vec<Candidate> {
+/// Impossible ones are never chosen. Of equal candidates the one with the earlier parent and the
+/// smaller word comes first, so the result does not depend on anything else.
+pub(crate) fn best(rows: &[Continuations<'_>], count: usize) -> Vec<Candidate> {
     let mut best: Vec<Candidate> = Vec::with_capacity(2 * count + 1);
     let mut threshold = f32::NEG_INFINITY;
-    for (parent, (row, &sum)) in rows.iter().zip(so_far).enumerate() {
-        for (word, &log_probability) in row.iter().enumerate() {
-            let score = sum + log_probability;
+    for (parent, row) in rows.iter().enumerate() {
+        for (word, &logit) in row.logits.iter().enumerate() {
+            let score = row.so_far + (logit - row.total);
             if score > threshold {
                 best.push(Candidate { parent, word: word as u32, score });
                 if best.len() == 2 * count {
@@ -51,17 +79,28 @@ fn order(a: &Candidate, b: &Candidate) -> Ordering {
 mod tests {
     use super::*;
 
+    fn row(logits: &mut [f32], so_far: f32) -> Continuations<'_> {
+        Continuations { logits, total: 0.0, so_far }
+    }
+
     #[test]
     fn finds_the_best_over_all_hypotheses() {
-        let rows: [&[f32]; 2] = [&[-1.0, -5.0, -2.0], &[-0.5, f32::NEG_INFINITY, -4.0]];
-        let best = best(&rows, &[0.0, -1.0], 3);
+        let (mut a, mut b) = ([-1.0, -5.0, -2.0], [-0.5, f32::NEG_INFINITY, -4.0]);
+        let best = best(&[row(&mut a, 0.0), row(&mut b, -1.0)], 3);
         let found: Vec<_> = best.iter().map(|c| (c.parent, c.word, c.score)).collect();
         assert_eq!(found, [(0, 0, -1.0), (1, 0, -1.5), (0, 2, -2.0)]);
     }
 
     #[test]
     fn never_chooses_the_impossible() {
-        let rows: [&[f32]; 1] = [&[f32::NEG_INFINITY, -1.0]];
-        assert_eq!(best(&rows, &[0.0], 5).len(), 1);
+        assert_eq!(best(&[row(&mut [f32::NEG_INFINITY, -1.0], 0.0)], 5).len(), 1);
+    }
+
+    #[test]
+    fn logits_become_log_probabilities() {
+        let mut logits = [3.0, 1.0, -2.0];
+        let row = Continuations::new(&mut logits, 0.0);
+        let sum: f32 = (0..3).map(|word| row.with(0, word).score.exp()).sum();
+        assert!((sum - 1.0).abs() < 1e-6);
     }
 }

@@ -15,16 +15,19 @@ pub enum Error {
     #[error(transparent)]
     Corpus(#[from] abridge_corpus::Error),
 
-    /// A sentence has more tokens than the model has positions.
-    #[error(
-        "sentence {sentence} has {tokens} tokens, but the model takes at most {most}; split it"
-    )]
-    TooLong {
-        /// The sentence of its document, from 1.
-        sentence: usize,
-        /// Its tokens.
-        tokens: usize,
-        /// The most that the model takes.
-        most: usize,
-    },
+    /// The settings make no sense, or not with this model.
+    #[error("{0}")]
+    Settings(String),
+
+    /// A stored session cannot be used.
+    #[error("{0}")]
+    Session(String),
+
+    /// Threads cannot be started.
+    #[error("cannot start threads: {0}")]
+    Threads(String),
+
+    /// The caller stopped the translation.
+    #[error("stopped")]
+    Stopped,
 }

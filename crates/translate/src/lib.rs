@@ -1,14 +1,35 @@
 //! From documents to translations.
 //!
-//! A [`Translator`] holds a model directory. It translates documents with the memory of the
-//! sentences before, and scores given translations. [`beam_search`] gives what the published
-//! implementation gives, token by token and score by score (`tests/beam_parity.rs`).
+//! A [`Translator`] holds a model directory. A [`Session`] holds what one document's next sentence
+//! looks back at. [`Translator::translate_turns`] translates the next sentences of many documents
+//! together; [`Translator::translate_next`] is one document's turn, and
+//! [`Translator::translate_documents`] takes whole documents a window at a time. All of them give a
+//! sentence the same translation: nothing depends on the batch (`tests/invariance.rs`).
+//!
+//! [`beam_search`] gives what the published implementation gives, token by token and score by score
+//! (`tests/beam_parity.rs`).
 
 mod beam;
 mod candidates;
+mod documents;
 mod error;
+mod sampling;
+mod score;
+mod session;
+mod settings;
+mod split;
+mod stored;
+mod translation;
 mod translator;
+mod turns;
+mod workers;
 
-pub use beam::{BeamSettings, Hypothesis, beam_search};
+pub use beam::{Hypothesis, beam_search};
+pub use documents::DocumentSettings;
 pub use error::{Error, Result};
-pub use translator::{Score, ScoreRequest, Translator};
+pub use score::{Score, ScoreRequest};
+pub use session::Session;
+pub use settings::{BeamSettings, Sampling};
+pub use translation::{Attention, Part, Rendition, Translation};
+pub use translator::Translator;
+pub use turns::{BATCH_SENTENCES, Control, Turn};

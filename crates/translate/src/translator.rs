@@ -3,17 +3,14 @@
 use std::path::Path;
 
 use abridge_corpus::Tokenizer;
+use abridge_corpus::tokenizer::Encoder;
+use abridge_model::Model;
 use abridge_model::tokens::END;
 use abridge_model::weights::ModelDirectory;
-use abridge_model::{Batch, Dropout, Example, Model, Packed, Purpose, SourceBatch};
 use burn::tensor::Device;
-use burn::tensor::activation::log_softmax;
 
-use crate::beam::{BeamSettings, Hypothesis, beam_search};
+use crate::workers::Workers;
 use crate::{Error, Result};
-
-/// Tokens of a batch, source and candidates together.
-const BATCH_TOKENS: usize = 3000;
 
 /// A network with its tokenizers.
 #[derive(Debug)]
@@ -22,45 +19,56 @@ pub struct Translator {
     source: Tokenizer,
     target: Tokenizer,
     hash: String,
-}
-
-/// A sentence with the sentences before it and candidate translations.
-#[derive(Clone, Copy, Debug)]
-pub struct ScoreRequest<'a> {
-    /// The sentence.
-    pub source: &'a str,
-    /// The sentences before it, oldest first; only the last ones are used.
-    pub context: &'a [String],
-    /// What is scored.
-    pub candidates: &'a [String],
-}
-
-/// How probable a translation is.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Score {
-    /// The log-probability of all tokens, the end included.
-    pub sum: f64,
-    /// The number of tokens, the end included.
-    pub tokens: usize,
-}
-
-impl Score {
-    /// The log-probability per token: what candidates are ranked by.
-    pub fn mean(&self) -> f64 {
-        self.sum / self.tokens as f64
-    }
+    languages: Option<(String, String)>,
+    workers: Workers,
 }
 
 impl Translator {
-    /// Opens a model directory with its tokenizers.
+    /// Opens a model directory with its tokenizers, to use every core.
     pub fn open(path: &Path, device: &Device) -> Result<Self> {
         let directory = ModelDirectory::open(path)?;
-        Ok(Self {
-            source: Tokenizer::load(path, "source")?,
-            target: Tokenizer::load(path, "target")?,
-            hash: directory.weights_hash().to_owned(),
-            model: directory.load(device)?,
-        })
+        let languages = directory.provenance().get("languages");
+        let languages = languages.and_then(|pair| pair.split_once('-'));
+        let languages = languages.map(|(source, target)| (source.to_owned(), target.to_owned()));
+        let source = Tokenizer::load(path, "source")?;
+        let target = Tokenizer::load(path, "target")?;
+        for (side, tokenizer, rows) in [
+            ("source", &source, directory.config().source_vocabulary),
+            ("target", &target, directory.config().target_vocabulary),
+        ] {
+            let pieces = tokenizer.vocabulary_size();
+            if pieces > rows {
+                return Err(Error::Model(abridge_model::Error::Weights {
+                    file: path.to_path_buf(),
+                    problem: format!(
+                        "the {side} tokenizer has {pieces} pieces, but the network knows {rows}; \
+                         they belong to different models"
+                    ),
+                }));
+            }
+        }
+        let mut translator =
+            Self::new(directory.load(device)?, source, target, directory.weights_hash())?;
+        translator.languages = languages;
+        Ok(translator)
+    }
+
+    /// Puts a network and its tokenizers together; the hash is its name in signatures and sessions.
+    pub fn new(model: Model, source: Tokenizer, target: Tokenizer, hash: &str) -> Result<Self> {
+        let cores = std::thread::available_parallelism().map_or(1, usize::from);
+        let (hash, workers) = (hash.to_owned(), Workers::new(cores)?);
+        Ok(Self { model, source, target, hash, languages: None, workers })
+    }
+
+    /// Uses this many threads instead of one per core.
+    pub fn with_threads(mut self, threads: usize) -> Result<Self> {
+        self.workers = Workers::new(threads)?;
+        Ok(self)
+    }
+
+    /// The number of threads.
+    pub fn threads(&self) -> usize {
+        self.workers.count()
     }
 
     /// The network.
@@ -68,157 +76,42 @@ impl Translator {
         &self.model
     }
 
+    /// The tokenizer of the source side.
+    pub fn source(&self) -> &Tokenizer {
+        &self.source
+    }
+
+    /// The tokenizer of the target side.
+    pub fn target(&self) -> &Tokenizer {
+        &self.target
+    }
+
     /// The hash of the weights, for signatures of results.
     pub fn hash(&self) -> &str {
         &self.hash
     }
 
-    /// Translates the sentences of documents, each with the memory of those before it.
-    ///
-    /// With context of the source side nothing waits for a translation, so the sentences of a
-    /// document are encoded and decoded together. `done` hears how many sentences are finished.
-    pub fn translate_documents(
-        &self,
-        documents: &[Vec<String>],
-        settings: &BeamSettings,
-        done: &mut dyn FnMut(usize),
-    ) -> Result<Vec<Vec<String>>> {
-        let mut translations = Vec::with_capacity(documents.len());
-        for document in documents {
-            let sentences: Vec<Vec<u32>> =
-                document.iter().map(|sentence| self.encode(sentence)).collect();
-            for (index, tokens) in sentences.iter().enumerate() {
-                let most = self.model.config().max_positions;
-                if tokens.len() > most {
-                    return Err(Error::TooLong { sentence: index + 1, tokens: tokens.len(), most });
-                }
-            }
-            let mut translated = Vec::with_capacity(sentences.len());
-            for range in cut(sentences.iter().map(Vec::len)) {
-                let batch = self.window(&sentences, range.clone());
-                let found = beam_search(&self.model, &self.model.sources(&batch)?, settings);
-                translated.extend(found.iter().map(|hypotheses| self.decode(hypotheses)));
-                done(range.len());
-            }
-            translations.push(translated);
-        }
-        Ok(translations)
+    /// The codes of the source and target language, where the model directory names them.
+    pub fn languages(&self) -> Option<(&str, &str)> {
+        self.languages.as_ref().map(|(source, target)| (source.as_str(), target.as_str()))
     }
 
-    /// Scores candidates; those of one request share the encoding of its source.
-    pub fn score(
-        &self,
-        requests: &[ScoreRequest<'_>],
-        done: &mut dyn FnMut(usize),
-    ) -> Result<Vec<Vec<Score>>> {
-        let mut scores = Vec::with_capacity(requests.len());
-        let size = |request: &ScoreRequest<'_>| {
-            // A rough measure in characters is enough to keep batches of a similar size.
-            let texts = request.candidates.iter().map(String::len).sum::<usize>();
-            (texts + request.source.len()) / 4
-        };
-        for range in cut(requests.iter().map(size)) {
-            scores.extend(self.score_batch(&requests[range.clone()])?);
-            done(range.len());
-        }
-        Ok(scores)
+    pub(crate) fn workers(&self) -> &Workers {
+        &self.workers
     }
 
-    fn score_batch(&self, requests: &[ScoreRequest<'_>]) -> Result<Vec<Vec<Score>>> {
-        let config = self.model.config();
-        let mut sentences = Vec::new();
-        let mut examples = Vec::new();
-        let mut targets = Vec::new();
-        for request in requests {
-            let first = sentences.len();
-            let past = request.context.len().min(config.context_size);
-            let context = &request.context[request.context.len() - past..];
-            sentences.extend(context.iter().map(|sentence| self.encode(sentence)));
-            sentences.push(self.encode(request.source));
-            let slots = config.slots(past, Purpose::Inference);
-            let example = Example {
-                source: first + past,
-                context: slots.iter().map(|slot| slot.map(|slot| first + slot)).collect(),
-            };
-            for candidate in request.candidates {
-                examples.push(example.clone());
-                let mut tokens = self.target.encode(candidate);
-                tokens.push(END);
-                targets.push(tokens);
-            }
-        }
-        let source = SourceBatch { sentences: Packed::new(sentences), examples };
-        let batch = Batch { source, targets: Packed::new(&targets) };
-        let logits = self.model.forward(&batch, &mut Dropout::off())?;
-        let [_, vocabulary] = logits.dims();
-        let all: Vec<f32> = log_softmax(logits, 1).into_data().iter::<f32>().collect();
-        let tokens = batch.targets.tokens();
-        let mut ranges = batch.targets.segments().ranges();
-        let scored = requests.iter().map(|request| {
-            let own = ranges.by_ref().take(request.candidates.len());
-            own.map(|range| Score {
-                tokens: range.len(),
-                sum: range.map(|row| f64::from(all[row * vocabulary + tokens[row] as usize])).sum(),
-            })
-            .collect()
-        });
-        Ok(scored.collect())
-    }
-
-    /// The sentences of a range, with those before it that they look back at.
-    fn window(&self, sentences: &[Vec<u32>], range: std::ops::Range<usize>) -> SourceBatch {
-        let config = self.model.config();
-        let first = range.start.saturating_sub(config.context_size);
-        let examples = range.clone().map(|position| Example {
-            source: position - first,
-            context: config
-                .slots(position, Purpose::Inference)
-                .into_iter()
-                .map(|slot| slot.map(|slot| slot - first))
-                .collect(),
-        });
-        let examples = examples.collect();
-        SourceBatch { sentences: Packed::new(&sentences[first..range.end]), examples }
-    }
-
-    fn encode(&self, sentence: &str) -> Vec<u32> {
-        let mut tokens = self.source.encode(sentence);
-        tokens.push(END);
-        tokens
-    }
-
-    fn decode(&self, hypotheses: &[Hypothesis]) -> String {
-        hypotheses.first().map(|best| self.target.decode(&best.tokens)).unwrap_or_default()
+    /// The tokens of a sentence, the end included. White space alone is nothing.
+    pub(crate) fn encode(&self, sentence: &str) -> Vec<u32> {
+        sentence_tokens(&mut self.source.encoder(), sentence)
     }
 }
 
-/// Consecutive ranges whose sizes together stay within a batch.
-fn cut(sizes: impl Iterator<Item = usize>) -> Vec<std::ops::Range<usize>> {
-    let mut ranges: Vec<std::ops::Range<usize>> = Vec::new();
-    let mut filled = 0;
-    for (index, size) in sizes.enumerate() {
-        match ranges.last_mut() {
-            Some(range) if filled + size <= BATCH_TOKENS => {
-                range.end = index + 1;
-                filled += size;
-            }
-            _ => {
-                ranges.push(index..index + 1);
-                filled = size;
-            }
-        }
+/// As [`Translator::encode`], with an encoder that remembers words.
+pub(crate) fn sentence_tokens(encoder: &mut Encoder<'_>, sentence: &str) -> Vec<u32> {
+    let mut tokens = Vec::new();
+    if !sentence.trim().is_empty() {
+        encoder.encode(sentence, &mut tokens);
     }
-    ranges
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn ranges_cover_everything_once() {
-        let sizes = [10, 2990, 1, 5000, 2, 2998, 1];
-        assert_eq!(cut(sizes.into_iter()), [0..2, 2..3, 3..4, 4..6, 6..7]);
-        assert!(cut(std::iter::empty()).is_empty());
-    }
+    tokens.push(END);
+    tokens
 }

@@ -102,7 +102,7 @@ pub fn score(translator: &Translator, set: &ContrastiveSet) -> anyhow::Result<Ve
             candidates: &item.candidates,
         })
         .collect();
-    let scores = translator.score(&requests, &mut |_| {})?;
+    let scores = translator.score(&requests, &|_| {})?;
     Ok(scores
         .iter()
         .map(|item| item.iter().map(abridge_translate::Score::mean).collect())

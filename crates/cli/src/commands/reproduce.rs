@@ -12,6 +12,7 @@ use clap::Args;
 
 use crate::exit::{Partly, Stopped};
 use crate::reproduce::cell::{Cell, Outcome, Stored};
+use crate::reproduce::comet;
 use crate::reproduce::data::{Data, Given};
 use crate::reproduce::grid::{Grid, Progress};
 use crate::reproduce::measure;
@@ -59,6 +60,9 @@ pub struct Reproduce {
     /// The folder of the documents that ContraPro's JSON refers to.
     #[arg(long, value_name = "DIR")]
     documents: Option<PathBuf>,
+    /// The directory of a COMET model, for --table comet; the paper's is Unbabel/wmt22-comet-da.
+    #[arg(long, value_name = "DIR")]
+    comet: Option<PathBuf>,
     /// Only the first so many documents of the test split: for a quick look.
     #[arg(long, value_name = "COUNT")]
     test_documents: Option<usize>,
@@ -98,6 +102,11 @@ impl Reproduce {
             self.scale == Scale::Tiny || self.data.is_some() || !self.table.is_trained(),
             "--scale {} needs --data: the practice corpus teaches a tiny network only",
             self.scale.name()
+        );
+        ensure!(
+            self.table != Table::Comet || self.comet.is_some(),
+            "--table comet needs --comet: the directory of a COMET model, such as the files of \
+             Unbabel/wmt22-comet-da"
         );
         match self.table {
             Table::Parameters => self.parameters(pair, &grid),
@@ -168,8 +177,11 @@ impl Reproduce {
             quiet: self.quiet,
         };
         let progress = runner.run(&cells, &stop, &signal)?;
-        let outcomes: Vec<(Cell, Option<Outcome>)> =
+        let mut outcomes: Vec<(Cell, Option<Outcome>)> =
             cells.iter().map(|stored| (stored.cell, stored.outcome())).collect();
+        if let Some(comet) = &self.comet {
+            comet::add(&cells, &mut outcomes, &data, comet, self.device)?;
+        }
         let done = outcomes.iter().filter(|(_, outcome)| outcome.is_some()).count();
         let mut notes = vec![
             format!("scale {}, {}", self.scale.name(), self.data_name(pair)),

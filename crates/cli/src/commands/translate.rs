@@ -75,8 +75,8 @@ impl Translate {
             ..BeamSettings::default()
         };
         let bar = self.bar(corpus.segments())?;
-        let translations = translator
-            .translate_documents(&documents, &settings, &mut |done| bar.inc(done as u64))?;
+        let translations =
+            translator.translate_documents(&documents, &settings, &|done| bar.inc(done as u64))?;
         bar.finish_and_clear();
         let mut bytes = Vec::new();
         corpus.write_translation(&translations, &mut bytes)?;

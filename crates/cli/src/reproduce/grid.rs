@@ -134,9 +134,9 @@ impl Grid<'_> {
             .collect();
         let settings = BeamSettings::default();
         let bar = self.bar();
-        let mut sentences = 0;
-        let translations = translator.translate_documents(&sources, &settings, &mut |done| {
-            sentences += done;
+        let sentences = AtomicUsize::new(0);
+        let translations = translator.translate_documents(&sources, &settings, &|done| {
+            let sentences = sentences.fetch_add(done, Ordering::Relaxed) + done;
             bar.set_message(format!("{sentences} sentences translated"));
             bar.tick();
         })?;

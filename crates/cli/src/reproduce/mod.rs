@@ -8,10 +8,13 @@
 //! | [`data`] | what they are trained and tested on |
 //! | [`cell`] | one model at one context size with one seed, kept by the hash of what went in |
 //! | [`grid`] | runs cells until they are done or the budget is spent |
+//! | [`measure`] | cells that need no training |
+//! | [`comet`] | COMET of cells that are done |
 //! | [`results`] | ours beside the paper's, over seeds |
 //! | [`report`], [`page`] | Markdown, CSV and HTML |
 
 pub mod cell;
+pub mod comet;
 pub mod data;
 pub mod grid;
 pub mod measure;

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use abridge_corpus::{Document, Tokenizer};
+use abridge_corpus::Document;
 use abridge_model::config::{Context, Pooling, ShortenerConfig};
 use abridge_model::tokens::END;
 use abridge_model::{Attended, ModelConfig, Packed, Purpose, Reading, Seat};
@@ -22,8 +22,6 @@ const CHUNK: usize = 32;
 #[derive(Debug)]
 pub struct Inspector {
     translator: Translator,
-    source: Tokenizer,
-    target: Tokenizer,
 }
 
 /// A sentence as the model reads it.
@@ -35,11 +33,7 @@ struct ReadSentence {
 impl Inspector {
     /// Opens a model directory.
     pub fn open(path: &Path, device: &Device) -> Result<Self> {
-        Ok(Self {
-            translator: Translator::open(path, device)?,
-            source: Tokenizer::load(path, "source")?,
-            target: Tokenizer::load(path, "target")?,
-        })
+        Ok(Self { translator: Translator::open(path, device)? })
     }
 
     /// The model's translator.
@@ -76,7 +70,7 @@ impl Inspector {
                 })
                 .collect();
             let targets = range.clone().map(|position| {
-                let mut tokens = self.target.encode(&translations[position]);
+                let mut tokens = self.translator.target().encode(&translations[position]);
                 tokens.truncate(config.max_positions - 1);
                 tokens.push(END);
                 tokens
@@ -88,8 +82,8 @@ impl Inspector {
                     position,
                     source: document.segments[position].source.clone(),
                     translation: translations[position].clone(),
-                    source_tokens: all_shown(&self.source, &read[position].tokens),
-                    target_tokens: all_shown(&self.target, target),
+                    source_tokens: all_shown(self.translator.source(), &read[position].tokens),
+                    target_tokens: all_shown(self.translator.target(), target),
                     kept: kept(config, &read[position]),
                     context: self.context(config, position, &read, attended),
                 });
@@ -107,7 +101,7 @@ impl Inspector {
         for part in encoded.chunks(CHUNK) {
             for reading in self.read(part)? {
                 let read = ReadSentence::new(&reading);
-                let tokens = all_shown(&self.source, &read.tokens);
+                let tokens = all_shown(self.translator.source(), &read.tokens);
                 let weights = read.weights.unwrap_or_default();
                 groups.push(GroupedSentence { tokens, groups: Groups { kind, weights } });
             }
@@ -122,13 +116,13 @@ impl Inspector {
             return Ok(given.into_iter().cloned().collect());
         }
         let sources: Vec<String> = document.segments.iter().map(|s| s.source.clone()).collect();
-        let found = self.translator.translate_documents(&[sources], settings, &mut |_| {})?;
+        let found = self.translator.translate_documents(&[sources], settings, &|_| {})?;
         let found = found.into_iter().next().unwrap_or_default();
         Ok(given.into_iter().zip(found).map(|(given, own)| given.cloned().unwrap_or(own)).collect())
     }
 
     fn encode(&self, sentence: &str) -> Vec<u32> {
-        let mut tokens = self.source.encode(sentence);
+        let mut tokens = self.translator.source().encode(sentence);
         tokens.truncate(self.translator.model().config().max_positions - 1);
         tokens.push(END);
         tokens
@@ -181,7 +175,7 @@ impl Inspector {
                 entry.iter().map(|entry| to_words(entry, &shares, sentence.tokens.len())).collect();
             context.push(ContextSentence {
                 distance: position - occupant,
-                tokens: all_shown(&self.source, &sentence.tokens),
+                tokens: all_shown(self.translator.source(), &sentence.tokens),
                 entry,
                 words,
             });

@@ -17,6 +17,8 @@ use super::{Demo, PRESETS};
 pub struct Comparison {
     /// A document that neither model has seen, with its reference.
     pub document: Document,
+    /// Which sentences of the test file it is, counted from 1, as `abridge inspect` takes them.
+    pub sentences: String,
     /// The translations of both models, sentence by sentence.
     pub translations: [Vec<String>; 2],
     /// How often each prefers the right pronoun.
@@ -50,14 +52,16 @@ impl Comparison {
         let grouping = inspector.translator();
         let text = data.join("text");
         let corpus = read(&Input::parallel(text.join("test.en"), text.join("test.de")))?;
-        let document = most_pronouns(&corpus.documents)
-            .context("the practice corpus has no test documents")?
-            .clone();
+        let place = most_pronouns(&corpus.documents)
+            .context("the practice corpus has no test documents")?;
+        let document = corpus.documents[place].clone();
+        let before: usize = corpus.documents[..place].iter().map(|d| d.segments.len()).sum();
+        let sentences = format!("{}-{}", before + 1, before + document.segments.len());
         let settings = BeamSettings::default();
         let sources: Vec<String> = document.segments.iter().map(|s| s.source.clone()).collect();
         let translate = |translator: &Translator| -> anyhow::Result<Vec<String>> {
             let documents = std::slice::from_ref(&sources);
-            Ok(translator.translate_documents(documents, &settings, &mut |_| {})?.remove(0))
+            Ok(translator.translate_documents(documents, &settings, &|_| {})?.remove(0))
         };
         let translations = [translate(&sentence)?, translate(grouping)?];
 
@@ -81,17 +85,21 @@ impl Comparison {
         let rows = rows(grouping)?;
         let curves = PRESETS.into_iter().enumerate();
         let curves = curves.flat_map(|(i, preset)| curves_of(demo, preset, i)).collect();
-        Ok(Self { document, translations, accuracy, memory, rows, curves, inspected })
+        Ok(Self { document, sentences, translations, accuracy, memory, rows, curves, inspected })
     }
 }
 
 /// The document with the most sentences that have a pronoun to get wrong.
-fn most_pronouns(documents: &[Document]) -> Option<&Document> {
+fn most_pronouns(documents: &[Document]) -> Option<usize> {
     let pronouns = |document: &Document| {
         let sentences = document.segments.iter();
         sentences.filter(|s| s.source.split(' ').any(|w| w == "it" || w == "It")).count()
     };
-    documents.iter().max_by_key(|document| (pronouns(document), document.segments.len()))
+    let size = |place: &usize| {
+        let document = &documents[*place];
+        (pronouns(document), document.segments.len())
+    };
+    (0..documents.len()).max_by_key(size)
 }
 
 fn sentence_of(tokens: usize) -> Packed {

@@ -57,7 +57,7 @@ impl Demo {
         self.train_both(&data)?;
 
         let comparison = Comparison::make(self, &data)?;
-        let commands = self.commands();
+        let commands = self.commands(&comparison.sentences);
         let report = self.out.join("report.html");
         super::write_whole(&report, comparison.page(&commands).as_bytes())?;
         let mut out = std::io::stdout().lock();
@@ -80,13 +80,13 @@ impl Demo {
     }
 
     /// What to try next.
-    fn commands(&self) -> [String; 3] {
+    fn commands(&self, sentences: &str) -> [String; 3] {
         let model = self.model("grouping");
         let (model, text) = (model.display(), self.out.join("data/text"));
         let text = text.display();
         [
             format!("abridge translate --model {model} {text}/test.en"),
-            format!("abridge inspect --model {model} {text}/test.en --sentences 1-7"),
+            format!("abridge inspect --model {model} {text}/test.en --sentences {sentences}"),
             format!("abridge contrast --model {model} --set {text}/contrastive.json"),
         ]
     }

@@ -1,0 +1,120 @@
+//! A session: what one document's next sentence will look back at.
+//!
+//! A [`Session`] owns its data and borrows nothing, so that a server can keep thousands of them
+//! beside one [`Translator`]. It holds a ring of the last sentences, each with its memory entry and
+//! the entry's keys and values for every decoder layer: a sentence is encoded, shortened and
+//! projected once, when it is translated.
+
+use std::collections::VecDeque;
+
+use abridge_model::config::Context;
+use abridge_model::{Purpose, Remembered};
+
+use crate::settings::BeamSettings;
+use crate::translation::Translation;
+use crate::translator::Translator;
+use crate::turns::{Control, Turn};
+use crate::{Error, Result};
+
+/// The memory of one document in the middle of being translated.
+#[derive(Clone, Debug)]
+pub struct Session {
+    /// The hash of the model that it belongs to.
+    pub(crate) model: String,
+    /// How many sentences are remembered at most.
+    pub(crate) context: usize,
+    /// The last sentences, oldest first.
+    pub(crate) past: VecDeque<Remembered>,
+    /// How many sentences of the document have been translated.
+    pub(crate) sentences: u64,
+}
+
+impl Session {
+    /// The number of sentences that are remembered.
+    pub fn len(&self) -> usize {
+        self.past.len()
+    }
+
+    /// Whether nothing is remembered.
+    pub fn is_empty(&self) -> bool {
+        self.past.is_empty()
+    }
+
+    /// How many sentences are remembered at most.
+    pub fn context_size(&self) -> usize {
+        self.context
+    }
+
+    /// How many sentences of the document have been translated.
+    pub fn sentences(&self) -> u64 {
+        self.sentences
+    }
+
+    /// What is remembered, oldest first: tokens, memory entries and group weights.
+    pub fn remembered(&self) -> impl ExactSizeIterator<Item = &Remembered> + '_ {
+        self.past.iter()
+    }
+
+    /// The memory that the session takes, but for a few bytes of bookkeeping.
+    pub fn size_in_bytes(&self) -> usize {
+        self.past.iter().map(Remembered::size_in_bytes).sum()
+    }
+
+    /// Forgets everything: a new document begins.
+    pub fn clear(&mut self) {
+        self.past.clear();
+        self.sentences = 0;
+    }
+
+    /// Adds sentences that have been translated, and forgets those that are out of reach.
+    pub(crate) fn advance<'a>(
+        &mut self,
+        read: impl DoubleEndedIterator<Item = &'a Remembered> + ExactSizeIterator,
+    ) {
+        self.sentences += read.len() as u64;
+        let skip = read.len().saturating_sub(self.context);
+        // What was read in a batch shares its storage; what stays gets storage of its own.
+        self.past.extend(read.skip(skip).map(Remembered::owned));
+        let forget = self.past.len().saturating_sub(self.context);
+        self.past.drain(..forget);
+    }
+}
+
+impl Translator {
+    /// Starts a document, remembering as many sentences as the model can, or fewer.
+    pub fn session(&self, context: Option<usize>) -> Result<Session> {
+        let context = self.context(context)?;
+        Ok(Session { model: self.hash().to_owned(), context, past: VecDeque::new(), sentences: 0 })
+    }
+
+    /// Translates the next sentences of a document. Where that fails, the session stays as it was.
+    pub fn translate_next<S: AsRef<str>>(
+        &self,
+        session: &mut Session,
+        sentences: &[S],
+        settings: &BeamSettings,
+    ) -> Result<Vec<Translation>> {
+        let sentences = sentences.iter().map(AsRef::as_ref).collect();
+        let mut turns = [Turn { session, sentences }];
+        let mut translations = self.translate_turns(&mut turns, settings, &Control::default())?;
+        Ok(translations.pop().unwrap_or_default())
+    }
+
+    /// The context size that is used: the model's, or fewer on request.
+    pub(crate) fn context(&self, wanted: Option<usize>) -> Result<usize> {
+        let config = self.model().config();
+        let most = if config.context == Context::None { 0 } else { config.context_size };
+        match wanted {
+            Some(wanted) if wanted > most => Err(Error::Settings(format!(
+                "a context of {wanted} sentences, but the model was trained with {most}; ask for \
+                 at most {most}, or train one with model.context_size={wanted}"
+            ))),
+            wanted => Ok(wanted.unwrap_or(most)),
+        }
+    }
+
+    /// For each slot the place of its sentence among the `past` ones that are remembered.
+    pub(crate) fn slots(&self, past: usize) -> Vec<Option<usize>> {
+        self.model().config().slots(past, Purpose::Inference)
+    }
+}

@@ -1,0 +1,137 @@
+//! How a translation is searched for.
+
+use abridge_model::tokens::END;
+use serde::{Deserialize, Serialize};
+
+use crate::{Error, Result};
+
+/// How to search.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct BeamSettings {
+    /// Hypotheses that are followed at once; 1 is greedy search.
+    pub beam: usize,
+    /// A finished hypothesis of n words scores its log-probability divided by n to this power.
+    pub length_penalty: f64,
+    /// No fewer words than this before the end.
+    pub min_length: usize,
+    /// No more words than this before the end.
+    pub max_length: usize,
+    /// How many hypotheses are wanted, at most `beam`; or how many samples are drawn.
+    pub n_best: usize,
+    /// Stops a sentence when no open hypothesis can become one of the wanted. The best ones are
+    /// the same without it, later.
+    pub early_exit: bool,
+    /// Words that are never written.
+    pub forbidden: Vec<u32>,
+    /// Words that every translation begins with, whatever their probability.
+    pub prefix: Vec<u32>,
+    /// Draws words at random instead of searching for the best.
+    pub sampling: Option<Sampling>,
+}
+
+/// How to draw words. Words that are drawn depend on the seed, the sentence, its place in the
+/// document and the number of the sample, on nothing else.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Sampling {
+    /// Draws from this many of the most probable words; 0 is all of them.
+    pub top_k: usize,
+    /// Draws from the fewest of the most probable words that have this probability together.
+    pub top_p: f64,
+    /// Divides logits: below 1 the probable becomes more probable.
+    pub temperature: f64,
+    /// Another seed draws other words.
+    pub seed: u64,
+}
+
+impl Default for BeamSettings {
+    /// The paper's: beam 5, at most 200 words.
+    fn default() -> Self {
+        Self {
+            beam: 5,
+            length_penalty: 1.0,
+            min_length: 1,
+            max_length: 200,
+            n_best: 1,
+            early_exit: true,
+            forbidden: Vec::new(),
+            prefix: Vec::new(),
+            sampling: None,
+        }
+    }
+}
+
+impl Default for Sampling {
+    /// From all words, as probable as the network says.
+    fn default() -> Self {
+        Self { top_k: 0, top_p: 1.0, temperature: 1.0, seed: 1 }
+    }
+}
+
+impl BeamSettings {
+    /// Refuses what makes no sense, and says why.
+    pub fn check(&self) -> Result<()> {
+        let refuse = |problem: String| Err(Error::Settings(problem));
+        if self.beam == 0 {
+            return refuse("beam is 0, but a beam has at least one hypothesis".into());
+        }
+        if self.n_best == 0 {
+            return refuse("n-best is 0; the least is the best alone, 1".into());
+        }
+        if self.sampling.is_none() && self.n_best > self.beam {
+            let (n_best, beam) = (self.n_best, self.beam);
+            return refuse(format!(
+                "n-best is {n_best}, but a beam of {beam} finds only {beam}; set the beam to {n_best}"
+            ));
+        }
+        if !self.length_penalty.is_finite() {
+            return refuse(format!("length penalty {} is not a number", self.length_penalty));
+        }
+        if self.max_length == 0 || self.min_length > self.max_length {
+            let (least, most) = (self.min_length, self.max_length);
+            return refuse(format!("no translation has at least {least} and at most {most} words"));
+        }
+        if self.prefix.contains(&END) {
+            return refuse("a prefix with an end leaves nothing to translate".into());
+        }
+        if self.forbidden.contains(&END) {
+            return refuse("the end of a translation cannot be forbidden".into());
+        }
+        let Some(sampling) = &self.sampling else { return Ok(()) };
+        if !(sampling.temperature.is_finite() && sampling.temperature > 0.0) {
+            let remedy = "give a positive one, or use a beam of 1 for the most probable word";
+            return refuse(format!("temperature {}: {remedy}", sampling.temperature));
+        }
+        if !(sampling.top_p > 0.0 && sampling.top_p <= 1.0) {
+            return refuse(format!("top-p {} is not in (0, 1]", sampling.top_p));
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nonsense_is_refused_with_the_remedy() {
+        let reason = |change: &dyn Fn(&mut BeamSettings)| {
+            let mut settings = BeamSettings::default();
+            change(&mut settings);
+            settings.check().unwrap_err().to_string()
+        };
+        assert!(BeamSettings::default().check().is_ok());
+        assert!(reason(&|s| s.beam = 0).contains("at least one"));
+        assert!(reason(&|s| s.n_best = 9).contains("set the beam to 9"));
+        assert!(reason(&|s| s.min_length = 300).contains("at least 300"));
+        assert!(reason(&|s| s.forbidden = vec![END]).contains("cannot be forbidden"));
+        let sampling = |change: &dyn Fn(&mut Sampling)| {
+            let mut sampling = Sampling::default();
+            change(&mut sampling);
+            reason(&|s| s.sampling = Some(sampling))
+        };
+        assert!(sampling(&|s| s.temperature = 0.0).contains("beam of 1"));
+        assert!(sampling(&|s| s.top_p = 1.5).contains("(0, 1]"));
+    }
+}

@@ -1,0 +1,175 @@
+//! Sentences that are too long for the model are cut into parts, and nothing of them is lost.
+//!
+//! Cuts are made after punctuation where that is enough, else between words, else anywhere between
+//! two characters.
+
+/// A part of a sentence, and what stood after it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct SplitPart<'a> {
+    pub text: &'a str,
+    /// What joins its translation to the next: a space where the source has one.
+    pub joint: &'static str,
+}
+
+/// Where a text may be cut, from the best places to the worst.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Cut {
+    Sentences,
+    Clauses,
+    Words,
+    Characters,
+}
+
+/// Cuts a text into parts for which `size` is at most `most`.
+///
+/// `size` is the number of tokens. It need not be additive; every part is measured.
+pub(crate) fn split<'a>(
+    text: &'a str,
+    most: usize,
+    size: &mut dyn FnMut(&str) -> usize,
+) -> Vec<SplitPart<'a>> {
+    let mut parts = Vec::new();
+    divide(text, most, size, Cut::Sentences, &mut parts);
+    parts
+}
+
+fn divide<'a>(
+    text: &'a str,
+    most: usize,
+    size: &mut dyn FnMut(&str) -> usize,
+    cut: Cut,
+    parts: &mut Vec<SplitPart<'a>>,
+) {
+    let trimmed = text.trim();
+    if size(trimmed) <= most || trimmed.chars().nth(1).is_none() {
+        let joint = if text.ends_with(char::is_whitespace) { " " } else { "" };
+        parts.push(SplitPart { text: trimmed, joint });
+        return;
+    }
+    let (pieces, next) = match cut {
+        Cut::Sentences => (pieces(text, ends_sentence), Cut::Clauses),
+        Cut::Clauses => (pieces(text, ends_clause), Cut::Words),
+        Cut::Words => (pieces(text, |_| true), Cut::Characters),
+        Cut::Characters => (halves(text), Cut::Characters),
+    };
+    // As many pieces together as fit: fewer parts, each with more of its own context.
+    let mut start = 0;
+    let mut end = 0;
+    let mut filled = 0;
+    for piece in pieces {
+        let tokens = size(piece.trim());
+        if end > start && filled + tokens > most {
+            divide(&text[start..end], most, size, next, parts);
+            start = end;
+            filled = 0;
+        }
+        end += piece.len();
+        filled += tokens;
+    }
+    divide(&text[start..end], most, size, next, parts);
+}
+
+/// Cuts after the white space that follows a word for which `ends` holds.
+fn pieces(text: &str, ends: impl Fn(&str) -> bool) -> Vec<&str> {
+    let mut pieces = Vec::new();
+    let mut start = 0;
+    let mut word = 0;
+    let mut was_space = false;
+    for (place, character) in text.char_indices() {
+        let is_space = character.is_whitespace();
+        if was_space && !is_space {
+            if ends(text[word..place].trim_end()) {
+                pieces.push(&text[start..place]);
+                start = place;
+            }
+            word = place;
+        }
+        // Scripts without spaces have full stops all the same.
+        if !is_space && !was_space && place > word && ends_wide(&text[word..place]) {
+            pieces.push(&text[start..place]);
+            (start, word) = (place, place);
+        }
+        was_space = is_space;
+    }
+    pieces.push(&text[start..]);
+    pieces
+}
+
+fn ends_sentence(word: &str) -> bool {
+    let word = word.trim_end_matches(['"', '\'', '”', '’', '»', ')', ']']);
+    word.ends_with(['.', '!', '?', '…', ';', '؟', '۔', '।'])
+}
+
+fn ends_clause(word: &str) -> bool {
+    word.ends_with([',', ':', '–', '—', '،', '؛', ')'])
+}
+
+fn ends_wide(word: &str) -> bool {
+    word.ends_with(['。', '！', '？', '；', '，', '、'])
+}
+
+fn halves(text: &str) -> Vec<&str> {
+    let mut middle = text.len() / 2;
+    while !text.is_char_boundary(middle) {
+        middle += 1;
+    }
+    if middle == text.len() {
+        middle = text.char_indices().nth(1).map_or(text.len(), |(place, _)| place);
+    }
+    vec![&text[..middle], &text[middle..]]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// One token per four bytes of a word, at least one.
+    fn size(text: &str) -> usize {
+        text.split_whitespace().map(|word| word.len().div_ceil(4)).sum()
+    }
+
+    fn texts(text: &str, most: usize) -> Vec<&str> {
+        split(text, most, &mut size).into_iter().map(|part| part.text).collect()
+    }
+
+    #[test]
+    fn what_fits_stays_whole() {
+        assert_eq!(texts("One. Two.", 5), ["One. Two."]);
+        assert_eq!(texts("", 5), [""]);
+    }
+
+    #[test]
+    fn the_best_places_are_taken_first() {
+        assert_eq!(texts("a b. c d, e f.", 4), ["a b.", "c d, e f."]);
+        assert_eq!(texts("a b, c d e f", 4), ["a b,", "c d e f"]);
+        assert_eq!(texts("a b c d e f", 4), ["a b c d", "e f"]);
+        assert_eq!(texts("aaaabbbbccccdddd", 2), ["aaaabbbb", "ccccdddd"]);
+        assert_eq!(texts("你好吗。我很好。", 3), ["你好吗。", "我很好。"]);
+    }
+
+    #[test]
+    fn nothing_is_lost_and_everything_fits() {
+        let random = |i: u64| abridge_model::random::value(3, i);
+        let alphabet: Vec<char> = "ab .,é你。\u{1F600}".chars().collect();
+        for case in 0..300u64 {
+            let length = random(case) % 200;
+            let text: String = (0..length)
+                .map(|i| alphabet[(random(case * 1000 + i) % alphabet.len() as u64) as usize])
+                .collect();
+            let parts = split(&text, 6, &mut size);
+            let rejoined: String = parts.iter().flat_map(|part| [part.text, part.joint]).collect();
+            let bare = |text: &str| text.split_whitespace().collect::<String>();
+            assert_eq!(bare(&rejoined), bare(&text));
+            assert!(parts.iter().all(|part| size(part.text) <= 6), "{parts:?}");
+        }
+    }
+
+    #[test]
+    fn a_line_of_a_million_bytes_is_quick() {
+        let line = "x".repeat(1_000_000);
+        let parts = split(&line, 100, &mut size);
+        assert!(parts.len() >= 2_500 && parts.iter().all(|part| size(part.text) <= 100));
+        let words = "word ".repeat(200_000);
+        assert!(split(&words, 100, &mut size).len() >= 4_000);
+    }
+}

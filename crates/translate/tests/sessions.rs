@@ -1,0 +1,139 @@
+//! Sessions: the same results as whole documents, bounded memory, and bytes that can be trusted.
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+mod common;
+
+use abridge_model::Preset;
+use abridge_translate::{BeamSettings, Error, Session, Translation, Translator};
+use common::{assert_same, best, document, settings, translator};
+use sha2::{Digest, Sha256};
+
+fn one_by_one(translator: &Translator, document: &[String]) -> Vec<Translation> {
+    let mut session = translator.session(None).unwrap();
+    let next = |sentence: &String| {
+        translator.translate_next(&mut session, &[sentence], &settings()).unwrap().remove(0)
+    };
+    document.iter().map(next).collect()
+}
+
+#[test]
+fn sessions_belong_to_any_thread() {
+    fn is_free<T: Send + 'static>() {}
+    is_free::<Session>();
+}
+
+#[test]
+fn a_session_can_be_saved_and_goes_on_as_if_nothing_happened() {
+    for preset in Preset::ALL {
+        let translator = translator(preset, 2);
+        let document = document(5, 7);
+        let expected = one_by_one(&translator, &document);
+        let mut session = translator.session(None).unwrap();
+        let mut ours =
+            translator.translate_next(&mut session, &document[..4], &settings()).unwrap();
+        let bytes = session.save();
+        let mut session = translator.restore(&bytes).unwrap();
+        assert_eq!(session.save(), bytes, "{preset}");
+        assert_eq!(session.sentences(), 4);
+        ours.extend(translator.translate_next(&mut session, &document[4..], &settings()).unwrap());
+        assert_same(preset.name(), &best(&ours), &best(&expected));
+    }
+}
+
+#[test]
+fn a_context_can_be_smaller_but_not_larger() {
+    let translator = translator(Preset::Grouping, 3);
+    let error = translator.session(Some(4)).unwrap_err().to_string();
+    assert!(error.contains("model.context_size=4"), "{error}");
+    let document = document(6, 5);
+    let of = |context| {
+        let mut session = translator.session(context).unwrap();
+        let translations = translator.translate_next(&mut session, &document, &settings()).unwrap();
+        (session.len(), translations)
+    };
+    let ((three, full), (one, near), (none, alone)) = (of(None), of(Some(1)), of(Some(0)));
+    assert_eq!((three, one, none), (3, 1, 0));
+    let scores = |t: &[Translation]| t.iter().map(Translation::score).collect::<Vec<_>>();
+    assert!((scores(&full)[1] - scores(&near)[1]).abs() < 1e-6, "one sentence is one sentence");
+    assert!((scores(&full)[4] - scores(&near)[4]).abs() > 1e-6, "three are more than one");
+    assert!((scores(&near)[4] - scores(&alone)[4]).abs() > 1e-6, "one is more than none");
+}
+
+#[test]
+fn clearing_starts_a_new_document() {
+    let translator = translator(Preset::CachingTokens, 2);
+    let sentences = document(7, 3);
+    let mut session = translator.session(None).unwrap();
+    let first = translator.translate_next(&mut session, &sentences, &settings()).unwrap();
+    assert!(session.size_in_bytes() > 0 && !session.is_empty());
+    session.clear();
+    assert!(session.is_empty() && session.size_in_bytes() == 0 && session.sentences() == 0);
+    let again = translator.translate_next(&mut session, &sentences, &settings()).unwrap();
+    assert_same("cleared", &best(&first), &best(&again));
+}
+
+#[test]
+fn ten_thousand_sentences_take_no_more_than_the_first_few() {
+    let translator = translator(Preset::Grouping, 3);
+    let quick = BeamSettings { beam: 1, max_length: 1, ..BeamSettings::default() };
+    let document = document(8, 10_000);
+    let mut session = translator.session(None).unwrap();
+    let entry = |tokens: usize| tokens * 4 + 4 * (9 * 16 * 5 + tokens * 9);
+    for (turn, sentences) in document.chunks(8).enumerate() {
+        translator.translate_next(&mut session, sentences, &quick).unwrap();
+        let tokens: Vec<usize> = session.remembered().map(|r| r.tokens.len()).collect();
+        assert_eq!(tokens.len(), 3);
+        let expected: usize = tokens.iter().map(|&tokens| entry(tokens)).sum();
+        assert_eq!(session.size_in_bytes(), expected, "after turn {turn}");
+    }
+    assert_eq!(session.sentences(), 10_000);
+}
+
+#[test]
+fn damaged_bytes_are_refused_without_a_panic() {
+    let translator = translator(Preset::Selecting, 2);
+    let mut session = translator.session(None).unwrap();
+    translator.translate_next(&mut session, &document(9, 3), &settings()).unwrap();
+    let whole = session.save();
+    let refused = |bytes: &[u8]| {
+        let error = translator.restore(bytes).unwrap_err();
+        assert!(
+            matches!(error, Error::Session(_) | Error::Model(_) | Error::Settings(_)),
+            "{error}"
+        );
+    };
+    for kept in (0..whole.len()).step_by(7).chain([0, 1, 7, 8, 9, whole.len() / 2, whole.len() - 1])
+    {
+        refused(&whole[..kept]);
+    }
+    for place in 0..whole.len() {
+        let mut flipped = whole.clone();
+        flipped[place] ^= 1 << (place % 8);
+        refused(&flipped);
+    }
+    // Whoever can compute a checksum gets no further: no panic, no endless allocation.
+    let body = whole.len() - 32;
+    for place in 0..body {
+        for value in [0x00, 0x7f, 0xff] {
+            let mut forged = whole.clone();
+            forged[place] = value;
+            let checksum = Sha256::digest(&forged[..body]);
+            forged[body..].copy_from_slice(&checksum);
+            let _ = translator.restore(&forged);
+        }
+    }
+    let mut longer = whole[..body].to_vec();
+    longer.extend_from_slice(&[0; 64]);
+    let checksum = Sha256::digest(&longer);
+    longer.extend_from_slice(&checksum);
+    assert!(translator.restore(&longer).unwrap_err().to_string().contains("follow its end"));
+}
+
+#[test]
+fn sessions_of_other_models_are_refused() {
+    let (ours, theirs) = (translator(Preset::Grouping, 2), translator(Preset::Selecting, 2));
+    let mut session = theirs.session(None).unwrap();
+    let error = ours.restore(&session.save()).unwrap_err().to_string();
+    assert!(error.contains("another model"), "{error}");
+    assert!(ours.translate_next(&mut session, &["it is."], &settings()).is_err());
+}
