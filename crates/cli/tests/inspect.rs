@@ -54,7 +54,7 @@ fn every_kind_of_memory_can_be_looked_into() {
             .assert()
             .success()
             // The second sentence can see the first one, and says so.
-            .stdout(contains(said).and(contains("Er war groß.")).and(contains(" (1) 0.")))
+            .stdout(contains(said).and(contains("Er war groß.")).and(contains(" (1 back) 0.")))
             .stdout(contains("\u{1b}").not());
     }
     inspect("pooling-avg").arg("--statistics").assert().code(1).stderr(contains("no groups"));

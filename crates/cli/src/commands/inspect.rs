@@ -12,12 +12,13 @@ use anyhow::{Context, ensure};
 use clap::Args;
 use indicatif::ProgressBar;
 
-/// Shows what the memory keeps of each sentence, and where its translation looked.
+/// Shows what the memory keeps of each sentence, and which earlier words decided its translation.
 ///
 /// For a model with groups, a grid of tokens against groups is shaded by weight: in Latent Grouping
 /// each token is shared out over the groups, in Latent Selecting each group selects tokens. Below
-/// it stands, for each word of the translation, which words of the memory it looked at: attention
-/// to the entries of the memory, shared out over the words that made them.
+/// it stands which earlier words decided each word of the translation (each is left out in turn,
+/// and the model says how much less probable its translation becomes), and where the translation
+/// looked: attention to the entries of the memory, shared out over the words that made them.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   abridge inspect --model demo/models/grouping demo/data/text/test.en

@@ -9,6 +9,7 @@ use abridge_model::{Attended, ModelConfig, Packed, Purpose, Reading, Seat};
 use abridge_translate::{BeamSettings, Result, Translator};
 use burn::tensor::{Device, Tensor};
 
+use super::influence::{Influence, influence};
 use super::pieces::all_shown;
 use super::shares::{shares, to_words};
 use super::{
@@ -78,6 +79,8 @@ impl Inspector {
             let targets = Packed::new(targets.collect::<Vec<_>>());
             let attended = model.attended(&model.recall(&seats)?, &targets)?;
             for ((position, attended), target) in range.zip(&attended).zip(targets.iter()) {
+                let influence =
+                    influence(model, self.translator.source(), &readings, position, target)?;
                 inspected.push(InspectedSentence {
                     position,
                     source: document.segments[position].source.clone(),
@@ -85,7 +88,7 @@ impl Inspector {
                     source_tokens: all_shown(self.translator.source(), &read[position].tokens),
                     target_tokens: all_shown(self.translator.target(), target),
                     kept: kept(config, &read[position]),
-                    context: self.context(config, position, &read, attended),
+                    context: self.context(config, position, &read, attended, influence),
                 });
             }
         }
@@ -143,6 +146,7 @@ impl Inspector {
         position: usize,
         read: &[ReadSentence],
         attended: &Attended,
+        mut influence: Influence,
     ) -> Vec<ContextSentence> {
         let weights = attended.mean().memory;
         let mut occupants = config.slots(position, Purpose::Inference);
@@ -178,6 +182,7 @@ impl Inspector {
                 tokens: all_shown(self.translator.source(), &sentence.tokens),
                 entry,
                 words,
+                influence: influence.get_mut(slot).and_then(Option::take).unwrap_or_default(),
             });
         }
         context.sort_by_key(|sentence| std::cmp::Reverse(sentence.distance));

@@ -2,6 +2,7 @@
 //! translation looked at.
 
 mod draw;
+mod influence;
 mod look;
 mod page;
 mod pieces;
@@ -89,15 +90,33 @@ pub struct ContextSentence {
     /// For each token of the translation the attention to each word: the attention to the rows,
     /// shared out over the words that made them.
     pub words: Vec<Vec<f32>>,
+    /// For each token of the translation how many nats it loses when a word here is left out;
+    /// empty for the sentence itself.
+    pub influence: Vec<Vec<f32>>,
 }
 
 impl InspectedSentence {
+    /// The words of the context without which a token of the translation would be less probable,
+    /// strongest first: distance, word, nats.
+    pub fn deciding(&self, target: usize, count: usize) -> Vec<(usize, &str, f32)> {
+        self.top(target, count, |sentence| &sentence.influence)
+    }
+
     /// The words of the memory that a token of the translation looked at most, strongest first:
     /// distance, word, weight.
     pub fn strongest(&self, target: usize, count: usize) -> Vec<(usize, &str, f32)> {
+        self.top(target, count, |sentence| &sentence.words)
+    }
+
+    fn top(
+        &self,
+        target: usize,
+        count: usize,
+        part: fn(&ContextSentence) -> &Vec<Vec<f32>>,
+    ) -> Vec<(usize, &str, f32)> {
         let mut words: Vec<(usize, &str, f32)> = Vec::new();
         for sentence in &self.context {
-            let weights = sentence.words.get(target).map_or(&[][..], Vec::as_slice);
+            let weights = part(sentence).get(target).map_or(&[][..], Vec::as_slice);
             let tokens = sentence.tokens.iter().map(String::as_str).zip(weights);
             words.extend(tokens.map(|(token, &weight)| (sentence.distance, token, weight)));
         }
@@ -115,4 +134,10 @@ fn distance_in_words(distance: usize) -> String {
         1 => "the sentence before".into(),
         more => format!("{more} sentences before"),
     }
+}
+
+/// How many times less probable something becomes by so many nats.
+fn times(nats: f32) -> String {
+    let factor = nats.exp();
+    if factor < 9.95 { format!("{factor:.1}×") } else { format!("{factor:.0}×") }
 }

@@ -1,9 +1,8 @@
 for (const part of document.querySelectorAll("[data-attention]")) {
   const words = part.querySelectorAll("[data-word]");
   const show = (weights) => {
-    const most = Math.max(...weights, 1e-9);
     words.forEach((word, i) => {
-      word.style.setProperty("--weight", (weights[i] || 0) / most);
+      word.style.setProperty("--weight", weights[i] || 0);
       word.toggleAttribute("data-shade", weights.length > 0);
     });
   };

@@ -2,7 +2,9 @@
 
 use maud::{Markup, PreEscaped, html};
 
-use super::{ContextSentence, InspectedDocument, InspectedSentence, Kept, distance_in_words};
+use super::{
+    ContextSentence, InspectedDocument, InspectedSentence, Kept, distance_in_words, times,
+};
 use crate::picture::page;
 
 /// Shades the words of the memory while a word of the translation has the pointer or the focus.
@@ -10,6 +12,10 @@ const SCRIPT: &str = include_str!("page.js");
 
 /// Words that the note of a translated word names.
 const NAMED: usize = 6;
+/// Nats that are too few to name.
+const FAINT: f32 = 0.05;
+/// Nats that are shaded in full: 20 times less probable.
+pub(super) const STRONG: f32 = 3.0;
 
 impl InspectedDocument {
     /// A page about documents.
@@ -67,41 +73,64 @@ impl InspectedSentence {
     }
 
     fn looked(&self) -> Markup {
+        let is_decided = self.context.iter().any(|sentence| !sentence.influence.is_empty());
         html! {
-            div data-attention {
-                p.faint { "Where the translation looked: point at one of its words." }
-                div.tokens {
-                    @for (target, token) in self.target_tokens.iter().enumerate() {
-                        span.token tabindex="0" data-weights=(self.weights_of(target)) {
-                            (token)
-                            span.tip role="tooltip" {
-                                @for (distance, word, weight) in self.strongest(target, NAMED) {
-                                    (bar(&format!("{word}, {}", distance_in_words(distance)), weight))
-                                }
+            @if is_decided {
+                div data-attention {
+                    p.faint {
+                        "Point at a word of the translation: the earlier words without which it \
+                        would be less probable are shaded."
+                    }
+                    div.tokens {
+                        @for (target, token) in self.target_tokens.iter().enumerate() {
+                            span.token tabindex="0" data-weights=(self.influences_of(target)) {
+                                (token)
+                                (self.tip(target))
                             }
                         }
                     }
+                    @for sentence in self.context.iter().filter(|s| !s.influence.is_empty()) {
+                        (remembered(sentence))
+                    }
                 }
-                @for sentence in &self.context { (remembered(sentence)) }
-                @if let Some(grid) = self.entry_grid() {
-                    details {
-                        summary { "The same by memory entry" }
-                        div.wide { (PreEscaped(grid.draw().inline(&grid.title))) }
+            }
+            @for grid in [self.attention_grid(), self.entry_grid()].into_iter().flatten() {
+                details {
+                    summary { (grid.title) }
+                    div.wide { (PreEscaped(grid.draw().inline(&grid.title))) }
+                }
+            }
+        }
+    }
+
+    /// The note of a word of the translation.
+    fn tip(&self, target: usize) -> Markup {
+        let deciding: Vec<_> =
+            self.deciding(target, NAMED).into_iter().filter(|word| word.2 >= FAINT).collect();
+        html! {
+            span.tip role="tooltip" {
+                @if deciding.is_empty() { "no earlier word matters to it" }
+                @for (distance, word, nats) in deciding {
+                    span.line {
+                        (length(nats / STRONG))
+                        (word) ", " (distance_in_words(distance)) ": " (times(nats))
+                        " less probable without"
                     }
                 }
             }
         }
     }
 
-    /// All weights of a word of the translation, in the order of the memory's words.
-    fn weights_of(&self, target: usize) -> String {
-        let weights: Vec<String> = self
+    /// All influences on a word of the translation, in the order of the earlier words, as shades
+    /// from 0 to 1.
+    fn influences_of(&self, target: usize) -> String {
+        let shades: Vec<String> = self
             .context
             .iter()
-            .flat_map(|sentence| sentence.words.get(target).into_iter().flatten())
-            .map(|weight| format!("{weight:.3}"))
+            .flat_map(|sentence| sentence.influence.get(target).into_iter().flatten())
+            .map(|nats| format!("{:.3}", (nats / STRONG).clamp(0.0, 1.0)))
             .collect();
-        weights.join(" ")
+        shades.join(" ")
     }
 }
 
@@ -114,11 +143,14 @@ fn remembered(sentence: &ContextSentence) -> Markup {
     }
 }
 
+/// A bar of a note.
+fn length(share: f32) -> Markup {
+    html! { b style=(format!("width:{:.1}rem", 4.0 * share.clamp(0.02, 1.0))) {} }
+}
+
 /// A line of a note: a bar as long as the weight, the weight, a name.
 fn bar(name: &str, weight: f32) -> Markup {
-    html! {
-        span.line { b style=(format!("width:{:.1}rem", 4.0 * weight.clamp(0.02, 1.0))) {} (format!("{weight:.2} ")) (name) }
-    }
+    html! { span.line { (length(weight)) (format!("{weight:.2} ")) (name) } }
 }
 
 #[cfg(test)]
@@ -141,6 +173,7 @@ mod tests {
                 tokens: vec![evil.into()],
                 entry: vec![vec![1.0]],
                 words: vec![vec![1.0]],
+                influence: vec![vec![3.0]],
             }],
         };
         let document = InspectedDocument { id: evil.into(), sentences: vec![sentence] };

@@ -2,12 +2,14 @@
 
 use std::fmt::Write;
 
-use super::{InspectedSentence, Kept};
+use super::{InspectedSentence, Kept, times};
 
 /// Words of the memory that are named for each word of a translation.
 const NAMED: usize = 4;
 /// Weights below this are not worth a name.
 const FAINT: f32 = 0.02;
+/// Nats below this decide nothing: a fifth less probable.
+const DECIDING: f32 = 0.2;
 
 impl InspectedSentence {
     /// The text, the groups as a grid, and where each word of the translation looked.
@@ -31,24 +33,32 @@ impl InspectedSentence {
                 let _ = writeln!(text, "   {note}\n");
             }
         }
-        if !self.context.is_empty() {
-            let _ = writeln!(
-                text,
-                "   where the translation looked in its memory (0 is the sentence itself, 1 the \
-                 one before):\n"
-            );
-            let width = self.target_tokens.iter().map(|t| t.chars().count()).max().unwrap_or(0);
-            for (target, token) in self.target_tokens.iter().enumerate() {
-                let words: Vec<String> = self
-                    .strongest(target, NAMED)
-                    .into_iter()
-                    .filter(|(_, _, weight)| *weight >= FAINT)
-                    .map(|(distance, word, weight)| format!("{word} ({distance}) {weight:.2}"))
-                    .collect();
-                let _ = writeln!(text, "   {token:<width$}  {}", words.join("  "));
-            }
-            text.push('\n');
+        if self.context.is_empty() {
+            return text;
         }
+        let width = self.target_tokens.iter().map(|t| t.chars().count()).max().unwrap_or(0);
+        let mut list = |title: &str, words: &dyn Fn(usize) -> Vec<String>| {
+            let lines: Vec<String> = (0..self.target_tokens.len())
+                .map(|target| (target, words(target)))
+                .filter(|(_, words)| !words.is_empty())
+                .map(|(target, words)| {
+                    format!("   {:<width$}  {}\n", self.target_tokens[target], words.join("  "))
+                })
+                .collect();
+            if !lines.is_empty() {
+                let _ = writeln!(text, "   {title}:\n\n{}", lines.concat());
+            }
+        };
+        list("earlier words that decided, and how many times less probable without", &|target| {
+            let words = self.deciding(target, NAMED).into_iter();
+            let words = words.filter(|(_, _, nats)| *nats >= DECIDING);
+            words.map(|(distance, word, nats)| named(word, distance, &times(nats))).collect()
+        });
+        list("where it looked in its memory (share of attention)", &|target| {
+            let words = self.strongest(target, NAMED).into_iter();
+            let words = words.filter(|(_, _, weight)| *weight >= FAINT);
+            words.map(|(distance, word, w)| named(word, distance, &format!("{w:.2}"))).collect()
+        });
         text
     }
 }
@@ -58,4 +68,11 @@ fn indented(text: &str) -> String {
         let _ = writeln!(all, "   {line}");
         all
     })
+}
+
+fn named(word: &str, distance: usize, value: &str) -> String {
+    match distance {
+        0 => format!("{word} {value}"),
+        distance => format!("{word} ({distance} back) {value}"),
+    }
 }

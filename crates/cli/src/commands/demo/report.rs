@@ -35,8 +35,8 @@ impl Comparison {
             p {
                 "Latent Grouping shares each token out over " (self.rows) " groups; a group is one \
                 vector of the memory. Point at a token, or move to it with the tabulator key, to \
-                see its weights. Below each grid stands where the translation looked: point at a \
-                pronoun to see which earlier word it goes back to."
+                see its weights. Below each grid, point at a pronoun of the translation: the \
+                earlier words that decided it are shaded."
             }
             @for sentence in &self.inspected.sentences { (sentence.section()) }
             h2 { "Try next" }
@@ -146,9 +146,9 @@ impl Comparison {
         html! {
             figure { (PreEscaped(chart.draw().inline(&chart.title))) }
             p.faint {
-                "Without context the loss cannot fall below what guessing pronouns costs. Training \
-                is with dropout, so its loss lies above that of validation; its first tenth is not \
-                shown."
+                "The first tenth of training is not shown. The curves lie close, for few words are \
+                pronouns that need context: loss and BLEU hardly notice what the accuracy above \
+                shows."
             }
         }
     }
