@@ -64,8 +64,13 @@ pub fn code(result: anyhow::Result<()>) -> ExitCode {
         eprintln!("{partly}");
         return ExitCode::from(PARTLY);
     }
-    eprintln!("error: {}", in_full(&error));
-    ExitCode::from(classify(&error))
+    ExitCode::from(report(&error))
+}
+
+/// Prints an error and says what it is in a number.
+pub fn report(error: &anyhow::Error) -> u8 {
+    eprintln!("error: {}", in_full(error));
+    classify(error)
 }
 
 /// The error and its causes, leaving out what was said already.
@@ -101,7 +106,8 @@ fn classify(error: &anyhow::Error) -> u8 {
         Some(Translate::Model(error)) => return classify_model(error),
         _ => {}
     }
-    if error.downcast_ref::<abridge_corpus::Error>().is_some() {
+    let is_file = |cause: &(dyn std::error::Error + 'static)| cause.is::<std::io::Error>();
+    if error.downcast_ref::<abridge_corpus::Error>().is_some() || error.chain().any(is_file) {
         DATA
     } else if let Some(error) = error.downcast_ref::<abridge_model::Error>() {
         classify_model(error)

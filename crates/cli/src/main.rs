@@ -19,6 +19,7 @@ struct Cli {
 
 #[derive(Debug, Subcommand)]
 enum Command {
+    Average(commands::average::Average),
     Completions(commands::completions::Completions),
     Contrast(commands::contrast::Contrast),
     Demo(commands::demo::Demo),
@@ -30,8 +31,9 @@ enum Command {
     Practice(commands::practice::Practice),
     Prepare(Box<commands::prepare::Prepare>),
     Reproduce(Box<commands::reproduce::Reproduce>),
+    Score(commands::score::ScoreArguments),
     Train(commands::train::Train),
-    Translate(commands::translate::Translate),
+    Translate(Box<commands::translate::Translate>),
 }
 
 fn main() -> ExitCode {
@@ -44,6 +46,7 @@ fn main() -> ExitCode {
         .with_writer(std::io::stderr)
         .init();
     exit::code(match cli.command {
+        Command::Average(command) => command.run(),
         Command::Completions(command) => command.run(Cli::command()),
         Command::Contrast(command) => command.run(),
         Command::Demo(command) => command.run(),
@@ -55,6 +58,7 @@ fn main() -> ExitCode {
         Command::Practice(command) => command.run(),
         Command::Prepare(command) => command.run(),
         Command::Reproduce(command) => command.run(),
+        Command::Score(command) => command.run(),
         Command::Train(command) => command.run(),
         Command::Translate(command) => command.run(),
     })

@@ -1,5 +1,6 @@
 //! One small file per command.
 
+pub mod average;
 pub mod completions;
 pub mod contrast;
 pub mod demo;
@@ -11,6 +12,7 @@ pub mod models;
 pub mod practice;
 pub mod prepare;
 pub mod reproduce;
+pub mod score;
 pub mod train;
 pub mod translate;
 

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use abridge_corpus::ContrastiveSet;
 use abridge_evaluate::{Bleu, ContrastiveReport, References, corpus_score};
 use abridge_model::DeviceKind;
-use abridge_train::{Ending, Event, RunPaths, Training};
+use abridge_train::{Ending, Event, Options, RunPaths, Training};
 use abridge_translate::{BeamSettings, Translator};
 use anyhow::Context;
 use indicatif::{ProgressBar, ProgressStyle};
@@ -92,7 +92,8 @@ impl Grid<'_> {
         let device = self.device.open()?;
         let run = cell.run();
         let paths = RunPaths { data: &self.data.prepared, run: &run };
-        let mut training = Training::open(cell.recipe.clone(), &paths, &device, self.workers)?;
+        let options = Options { workers: self.workers, ..Options::default() };
+        let mut training = Training::open(cell.recipe.clone(), &paths, &device, options)?;
         let bar = self.bar();
         let ending = training.run(stop, &mut |event| {
             if let Event::Updated { update, perplexity, .. } = event {
@@ -107,7 +108,7 @@ impl Grid<'_> {
         if ending == Ending::Interrupted {
             return Ok(None);
         }
-        training.write_model(&self.data.prepared, &cell.model())?;
+        training.write_model(&cell.model())?;
         outcome.scores.insert("updates".into(), training.state().update as f64);
         if let Some(loss) = training.state().best_loss {
             outcome.scores.insert("validation loss".into(), loss);

@@ -97,7 +97,7 @@ impl Encoder {
         let positions = self.rows(places.map(|place| place + FIRST_POSITION));
         let mut states = self.norm.forward(words, self.positions.clone().select(0, positions));
 
-        let layout = AttentionLayout::within(segments, &self.device);
+        let layout = AttentionLayout::within(segments);
         let sentences = Sentences::new(segments, self);
         let mut mixture = Mixture { choice: &self.choice, sentences: &sentences, sum: None };
         mixture.add(0, &states);

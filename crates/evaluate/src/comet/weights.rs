@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use abridge_model::ops;
 use abridge_model::weights::TensorFile;
 use abridge_model::{Error, Result};
 use burn::tensor::{Device, Tensor, TensorData};
@@ -37,7 +38,7 @@ impl Linear {
     /// - x: `[rows, inputs]`
     /// - result: `[rows, outputs]`
     pub fn forward(&self, x: Tensor<2>) -> Tensor<2> {
-        abridge_model::ops::linear(x, self.weight.clone(), self.bias.clone())
+        ops::linear(x, self.weight.clone(), self.bias.clone(), ops::Activation::Identity)
     }
 }
 
@@ -74,6 +75,8 @@ pub struct Weights<'a> {
 }
 
 const EMBEDDINGS: &str = "encoder.model.embeddings";
+/// Two stand before the first word, and an input has a start and an end.
+const FEWEST_POSITIONS: usize = 6;
 const LAYERS: &str = "encoder.model.encoder.layer";
 
 impl<'a> Weights<'a> {
@@ -183,6 +186,10 @@ impl Sizes {
                 break;
             }
             estimator.push(outputs);
+        }
+        if width == 0 || positions < FEWEST_POSITIONS {
+            let problem = format!("a width of {width} and {positions} positions are no encoder");
+            return Err(broken(file.path(), problem));
         }
         Ok(Self { vocabulary, width, positions, layers, feed_forward, estimator })
     }

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use abridge_model::DeviceKind;
 use abridge_model::weights::ModelDirectory;
-use abridge_train::{Ending, Event, RunPaths, TrainRecipe, Training};
+use abridge_train::{Ending, Event, Options, RunPaths, TrainRecipe, Training};
 use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
 
 use super::{Demo, PRESETS};
@@ -75,7 +75,8 @@ impl Demo {
         let recipe = TrainRecipe::parse(RECIPE, &settings)?;
         let run = self.run_directory(preset);
         let paths = RunPaths { data, run: &run };
-        let mut training = Training::open(recipe, &paths, &DeviceKind::Cpu.open()?, Some(1))?;
+        let options = Options { workers: Some(1), ..Options::default() };
+        let mut training = Training::open(recipe, &paths, &DeviceKind::Cpu.open()?, options)?;
         let ending = training.run(stop, &mut |event| {
             if let Event::Updated { update, perplexity, .. } = event {
                 bar.set_position(*update);
@@ -83,7 +84,7 @@ impl Demo {
             }
         })?;
         if ending != Ending::Interrupted {
-            training.write_model(data, &self.model(preset))?;
+            training.write_model(&self.model(preset))?;
         }
         bar.finish();
         Ok(ending)

@@ -3,18 +3,7 @@
 use burn::tensor::Tensor;
 use burn::tensor::activation::log_softmax;
 
-use super::indices;
-
-/// Sums over the scored tokens of a batch.
-#[derive(Clone, Debug)]
-pub struct Loss {
-    /// The label-smoothed loss, `[1]`: what is trained.
-    pub smoothed: Tensor<1>,
-    /// The negative log-likelihood, `[1]`: what perplexity is made of.
-    pub likelihood: Tensor<1>,
-    /// The number of scored tokens.
-    pub tokens: usize,
-}
+use crate::ops::{Loss, indices};
 
 /// The true class has probability `1 - smoothing`, and the others share the rest evenly.
 ///
@@ -37,4 +26,14 @@ pub fn label_smoothed_cross_entropy(logits: Tensor<2>, targets: &[u32], smoothin
         likelihood.clone() * (1.0 - smoothing - share) - log_probabilities.sum() * share
     };
     Loss { smoothed, likelihood, tokens }
+}
+
+/// See [`crate::ops::projected_loss`].
+pub fn projected_loss(
+    states: Tensor<2>,
+    weight: Tensor<2>,
+    targets: &[u32],
+    smoothing: f64,
+) -> Loss {
+    label_smoothed_cross_entropy(states.matmul(weight.transpose()), targets, smoothing)
 }

@@ -1,42 +1,14 @@
-//! Multi-head attention between packed segments, without padding in or out.
-
-use std::ops::Range;
+//! Attention between packed segments by way of padded rectangles, one for each range of lengths.
 
 use burn::tensor::activation::softmax;
 use burn::tensor::{Bool, Device, Int, Tensor, TensorData};
 
-use super::indices;
+use crate::ops::{AttentionInput, AttentionLayout, Block, KeyValue, indices};
 use crate::packed::Segments;
 
-/// Projected keys and values, row by row.
+/// Who sees whom, as index tensors of padded rectangles.
 #[derive(Clone, Debug)]
-pub struct KeyValue {
-    /// `[rows, width]`
-    pub key: Tensor<2>,
-    /// `[rows, width]`
-    pub value: Tensor<2>,
-}
-
-/// A stretch of key rows that a query segment sees.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Block {
-    /// The rows in the tensor of keys and values.
-    pub rows: Range<usize>,
-    /// The row of the shifts that is added to each of them: the memory slot that they stand in.
-    pub slot: Option<usize>,
-}
-
-impl Block {
-    /// Rows that stand in no memory slot.
-    pub fn plain(rows: Range<usize>) -> Self {
-        Self { rows, slot: None }
-    }
-}
-
-/// Which key rows each query segment sees. Made once per batch, used by every layer.
-#[derive(Clone, Debug)]
-pub struct AttentionLayout {
-    queries: Segments,
+pub struct PaddedLayout {
     buckets: Vec<Bucket>,
     /// For each packed query row its row in the buckets' outputs, one after the other.
     restore: Tensor<1, Int>,
@@ -65,24 +37,9 @@ const MIN_FILL: f64 = 0.7;
 /// Buckets smaller than this cost more in calls than they save in padding.
 const MIN_BUCKET: usize = 8;
 
-impl AttentionLayout {
-    /// Query segment `i` sees the rows of all `keys[i]`.
-    pub fn new(queries: &Segments, keys: &[Vec<Block>], device: &Device) -> Self {
-        assert_eq!(queries.len(), keys.len(), "one list of key blocks per query segment");
-        Self::build(queries, keys, false, device)
-    }
-
-    /// Every segment sees itself.
-    pub fn within(segments: &Segments, device: &Device) -> Self {
-        Self::build(segments, &own_rows(segments), false, device)
-    }
-
-    /// Every segment sees itself, each row only up to its own place.
-    pub fn causal(segments: &Segments, device: &Device) -> Self {
-        Self::build(segments, &own_rows(segments), true, device)
-    }
-
-    fn build(queries: &Segments, keys: &[Vec<Block>], causal: bool, device: &Device) -> Self {
+impl PaddedLayout {
+    pub fn new(layout: &AttentionLayout, device: &Device) -> Self {
+        let (queries, keys, causal) = (layout.queries(), layout.keys(), layout.is_causal());
         let key_lengths: Vec<usize> =
             keys.iter().map(|blocks| blocks.iter().map(|block| block.rows.len()).sum()).collect();
         let mut order: Vec<usize> =
@@ -109,12 +66,8 @@ impl AttentionLayout {
         }
         let has_blind_segments = restore.contains(&usize::MAX);
         let restore = indices(restore.into_iter().map(|row| row.min(padded_rows)), device);
-        Self { queries: queries.clone(), buckets, restore, has_blind_segments }
+        Self { buckets, restore, has_blind_segments }
     }
-}
-
-fn own_rows(segments: &Segments) -> Vec<Vec<Block>> {
-    segments.ranges().map(|rows| vec![Block::plain(rows)]).collect()
 }
 
 impl Bucket {
@@ -181,33 +134,13 @@ fn hidden_keys(
     Tensor::from_data(TensorData::new(hidden, shape), device)
 }
 
-/// Input of [`attention`].
-#[derive(Debug)]
-pub struct AttentionInput<'a> {
-    /// Projected queries, `[query rows, width]`.
-    pub query: Tensor<2>,
-    /// Projected keys and values, `[key rows, width]`.
-    pub keys: &'a KeyValue,
-    /// What is added to the keys and values of each slot, `[slots, width]`.
-    pub shifts: Option<&'a KeyValue>,
-    /// Which key rows each query segment sees.
-    pub layout: &'a AttentionLayout,
-    /// The number of heads that `width` is divided among.
-    pub heads: usize,
-}
-
-/// Scaled dot-product attention of each query segment over its key rows.
-///
-/// A segment that sees no keys gets zeros.
-///
-/// # Shapes
-/// - result: `[query rows, width]`
+/// See [`crate::ops::attention`].
 pub fn attention(input: AttentionInput<'_>) -> Tensor<2> {
     let AttentionInput { query, keys, shifts, layout, heads } = input;
-    let [query_rows, width] = query.dims();
-    assert_eq!(query_rows, layout.queries.rows(), "the layout is of other queries");
+    let width = query.dims()[1];
     let head_width = width / heads;
     let device = query.device();
+    let layout = layout.padded(&device);
     let query = query * (head_width as f64).powf(-0.5);
     let shifts = shifts.map(|shifts| KeyValue {
         key: after_zero_row(&shifts.key),
