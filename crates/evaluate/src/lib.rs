@@ -11,6 +11,7 @@ mod documents;
 mod edit_distance;
 mod hash;
 mod input;
+pub mod inspect;
 mod metric;
 mod ngram;
 pub mod picture;
