@@ -27,6 +27,14 @@ fn the_demo_runs_from_nothing_and_leaves_models_for_every_command() {
         .success()
         .stdout(contains("with context").and(contains("distance 1")).and(contains("9 vectors")));
 
+    let report = fs::read_to_string(folder.path().join("demo/report.html")).unwrap();
+    for part in ["without context", "accuracy in per cent", "bits per token", "data-weights"] {
+        assert!(report.contains(part), "the report lacks {part}");
+    }
+    for address in ["http://", "https://", "src=", "@import"] {
+        assert!(!report.contains(address), "the report would fetch {address}");
+    }
+
     // What is there is found, not made again.
     let model = folder.path().join("demo/models/grouping/model.safetensors");
     let made = fs::metadata(&model).unwrap().modified().unwrap();

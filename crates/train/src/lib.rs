@@ -23,6 +23,7 @@ mod durable;
 mod error;
 mod event;
 mod gradients;
+mod inherit;
 mod manifest;
 mod optimiser;
 mod origin;

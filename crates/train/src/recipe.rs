@@ -13,6 +13,7 @@ pub use groups::{
     StopRecipe, ValidationRecipe,
 };
 
+use crate::inherit::read_table;
 use crate::{Error, Result};
 
 /// How a model is trained. Every field has the paper's value by default.
@@ -49,16 +50,11 @@ impl Default for Seed {
 }
 
 impl TrainRecipe {
-    /// Reads a recipe, with `key=value` settings on top, for instance
+    /// Reads a recipe and what it inherits, with `key=value` settings on top, for instance
     /// `optimisation.schedule.peak=1e-3`.
     pub fn read(file: Option<&Path>, settings: &[String]) -> Result<Self> {
-        let text = match file {
-            None => String::new(),
-            Some(file) => std::fs::read_to_string(file).map_err(|error| {
-                Error::Recipe(format!("{}: cannot read it: {error}", file.display()))
-            })?,
-        };
-        Self::parse(&text, settings).map_err(|error| match (error, file) {
+        let table = file.map(read_table).transpose()?.unwrap_or_default();
+        Self::from_table(table, settings).map_err(|error| match (error, file) {
             (Error::Recipe(problem), Some(file)) => {
                 Error::Recipe(format!("{}: {problem}", file.display()))
             }
@@ -66,10 +62,13 @@ impl TrainRecipe {
         })
     }
 
-    /// The same from text.
+    /// The same from text, which has no folder to inherit from.
     pub fn parse(text: &str, settings: &[String]) -> Result<Self> {
-        let mut table: toml::Table =
-            toml::from_str(text).map_err(|error| Error::Recipe(error.to_string()))?;
+        let table = toml::from_str(text).map_err(|error| Error::Recipe(error.to_string()))?;
+        Self::from_table(table, settings)
+    }
+
+    fn from_table(mut table: toml::Table, settings: &[String]) -> Result<Self> {
         for setting in settings {
             set(&mut table, setting)?;
         }

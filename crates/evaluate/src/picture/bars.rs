@@ -20,7 +20,7 @@ pub struct BarChart {
 
 const WIDTH: f64 = 640.0;
 const LEFT: f64 = 56.0;
-const TOP: f64 = 34.0;
+const TOP: f64 = 46.0;
 const BOTTOM: f64 = 270.0;
 const SIZE: f64 = 12.0;
 
@@ -57,7 +57,8 @@ impl BarChart {
         if let Some((value, name)) = &self.mark {
             let y = y_of(*value);
             svg.line([LEFT, y, WIDTH, y], 0.7);
-            svg.text(WIDTH, y - 4.0, name, &Text::sized(SIZE).anchored(Anchor::End).faint());
+            svg.line([WIDTH - 110.0, BOTTOM + 40.0, WIDTH - 80.0, BOTTOM + 40.0], 0.7);
+            svg.text(WIDTH - 74.0, BOTTOM + 44.0, name, &Text::sized(SIZE));
         }
         svg.line([LEFT, BOTTOM, WIDTH, BOTTOM], 0.6);
         let mut x = LEFT;

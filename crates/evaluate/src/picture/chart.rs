@@ -34,7 +34,7 @@ const WIDTH: f64 = 640.0;
 const HEIGHT: f64 = 320.0;
 const LEFT: f64 = 56.0;
 const RIGHT: f64 = 16.0;
-const TOP: f64 = 34.0;
+const TOP: f64 = 38.0;
 const BOTTOM: f64 = 44.0;
 const SIZE: f64 = 12.0;
 /// Curves with more points than this are drawn without dots.
