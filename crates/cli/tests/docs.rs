@@ -11,7 +11,7 @@ fn pages(folder: &Path, found: &mut Vec<PathBuf>) {
         let name = path.file_name().unwrap().to_string_lossy().into_owned();
         if path.is_dir() && !name.starts_with('.') && name != "target" && name != "node_modules" {
             pages(&path, found);
-        } else if name.ends_with(".md") {
+        } else if path.extension().is_some_and(|extension| extension == "md") {
             found.push(path);
         }
     }
