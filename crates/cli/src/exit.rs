@@ -47,8 +47,13 @@ pub fn code(result: anyhow::Result<()>) -> ExitCode {
         eprintln!("{stopped}");
         return ExitCode::from(SIGNAL + stopped.signal as u8);
     }
-    eprintln!("error: {}", in_full(&error));
-    ExitCode::from(classify(&error))
+    ExitCode::from(report(&error))
+}
+
+/// Prints an error and says what it is in a number.
+pub fn report(error: &anyhow::Error) -> u8 {
+    eprintln!("error: {}", in_full(error));
+    classify(error)
 }
 
 /// The error and its causes, leaving out what was said already.

@@ -22,6 +22,7 @@ struct Cli {
 
 #[derive(Debug, Subcommand)]
 enum Command {
+    Average(commands::average::Average),
     Contrast(commands::contrast::Contrast),
     Demo(commands::demo::Demo),
     Evaluate(Box<commands::evaluate::EvaluateArguments>),
@@ -45,6 +46,7 @@ fn main() -> ExitCode {
         .with_writer(std::io::stderr)
         .init();
     exit::code(match cli.command {
+        Command::Average(command) => command.run(),
         Command::Contrast(command) => command.run(),
         Command::Demo(command) => command.run(),
         Command::Evaluate(arguments) => commands::evaluate::run(&arguments),

@@ -264,6 +264,16 @@ impl DecoderLayer {
 }
 
 impl ContextAttention {
+    /// Whether it looks from where the cross-attention looks, instead of from what that returned.
+    pub fn is_parallel(&self) -> bool {
+        self.parallel
+    }
+
+    /// Whether the gate stands where the published implementation has it.
+    pub fn is_gated_after_norm(&self) -> bool {
+        self.gate_after_norm
+    }
+
     /// # Shapes
     /// - x and result: `[words, width]`
     fn forward(&self, x: Tensor<2>, sight: &mut impl Sight, dropout: &mut Dropout) -> Tensor<2> {

@@ -93,6 +93,7 @@ pub mod encoder;
 mod encoding;
 mod error;
 mod init;
+pub mod lean;
 pub mod linear;
 pub mod memory;
 mod model;

@@ -20,6 +20,7 @@ mod score;
 mod session;
 mod settings;
 mod split;
+mod steps;
 mod stored;
 mod translation;
 mod translator;

@@ -255,7 +255,7 @@ impl Translator {
         let model = self.model();
         let sources = model.recall(seats)?;
         let search = Search { settings, keys, stop: control.stop };
-        let mut hypotheses = search.run(model, &sources)?;
+        let mut hypotheses = search.run(model, self.lean(), &sources)?;
         let mut attention = vec![None; seats.len()];
         if control.attention && hypotheses.iter().all(|found| !found.is_empty()) {
             let best = Packed::new(hypotheses.iter().map(|found| &found[0].tokens));

@@ -10,7 +10,7 @@ use abridge_corpus::{ContrastiveInput, ContrastiveSet, Document, Input, read};
 use abridge_evaluate::ContrastiveReport;
 use abridge_model::weights::ModelDirectory;
 use abridge_model::{DeviceKind, Packed, tokens};
-use abridge_train::{Ending, Event, RunPaths, TrainRecipe, Training};
+use abridge_train::{Ending, Event, Options, RunPaths, TrainRecipe, Training};
 use abridge_translate::{BeamSettings, Translator};
 use clap::Args;
 use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
@@ -126,7 +126,8 @@ impl Demo {
         let recipe = TrainRecipe::parse(RECIPE, &settings)?;
         let run = self.out.join("runs").join(preset);
         let paths = RunPaths { data, run: &run };
-        let mut training = Training::open(recipe, &paths, &DeviceKind::Cpu.open()?, Some(1))?;
+        let options = Options { workers: Some(1), ..Options::default() };
+        let mut training = Training::open(recipe, &paths, &DeviceKind::Cpu.open()?, options)?;
         let ending = training.run(stop, &mut |event| {
             if let Event::Updated { update, perplexity, .. } = event {
                 bar.set_position(*update);
@@ -134,7 +135,7 @@ impl Demo {
             }
         })?;
         if ending != Ending::Interrupted {
-            training.write_model(data, &self.model(preset))?;
+            training.write_model(&self.model(preset))?;
         }
         bar.finish();
         Ok(ending)

@@ -1,5 +1,6 @@
 //! One small file per command.
 
+pub mod average;
 pub mod contrast;
 pub mod demo;
 pub mod evaluate;

@@ -7,7 +7,7 @@
 
 mod fixed_attention;
 mod fused;
-mod kernels;
+pub(crate) mod kernels;
 mod layout;
 mod normalise;
 mod plain;
@@ -22,6 +22,7 @@ use burn::tensor::{DType, Device, Int, Tensor, TensorData};
 use crate::dropout::DropoutMask;
 
 pub use fixed_attention::{FixedKeys, fixed_attention};
+pub use kernels::adam::Rates as AdamRates;
 pub use kernels::instructions;
 pub use layout::{AttentionLayout, Block};
 pub use normalise::{normalise_rows, normalise_segments};
@@ -88,7 +89,7 @@ pub fn linear_again(
 }
 
 /// The epsilon of every layer normalisation.
-const NORM_EPSILON: f64 = 1e-5;
+pub(crate) const NORM_EPSILON: f64 = 1e-5;
 
 /// Input of [`residual_norm`].
 #[derive(Debug)]
@@ -181,9 +182,50 @@ pub fn projected_loss(
     }
 }
 
+/// The running means of a gradient and of its square, `[values]` each.
+#[derive(Clone, Debug)]
+pub struct AdamState {
+    /// Of the gradient.
+    pub mean: Tensor<1>,
+    /// Of its square.
+    pub square: Tensor<1>,
+}
+
+/// One update of Adam with decoupled decay: with `g = scale * gradient`,
+/// `m = beta_1 m + (1 - beta_1) g`, `v = beta_2 v + (1 - beta_2) g²`, and the parameter becomes
+/// `shrink * parameter - step * m / (sqrt(v) + epsilon)`.
+///
+/// Fused, it is one pass, in place where nobody else holds the tensors. None is in a graph.
+pub fn adam<const D: usize>(
+    parameter: Tensor<D>,
+    state: AdamState,
+    gradient: Tensor<1>,
+    rates: AdamRates,
+) -> (Tensor<D>, AdamState) {
+    if is_fused(&parameter) {
+        fused::adam(parameter, state, gradient, rates)
+    } else {
+        plain::adam(parameter, state, gradient, rates)
+    }
+}
+
+/// The sum of the squares of all values.
+pub fn square_sum(x: Tensor<1>) -> f64 {
+    if is_fused(&x) {
+        fused::square_sum(x)
+    } else {
+        f64::from(x.square().sum().into_scalar::<f32>())
+    }
+}
+
 /// Row numbers as a tensor that `select` takes.
 pub(crate) fn indices(rows: impl IntoIterator<Item = usize>, device: &Device) -> Tensor<1, Int> {
     let rows: Vec<i64> = rows.into_iter().map(|row| row as i64).collect();
     let count = rows.len();
     Tensor::from_data(TensorData::new(rows, [count]), device)
+}
+
+/// The logarithm of the sum of the exponentials of a row of logits.
+pub fn log_sum_exp(logits: &[f32]) -> f32 {
+    kernels::vectorised(|| kernels::softmax::log_sum_exp(logits))
 }

@@ -4,7 +4,8 @@ use burn::tensor::{Device, Tensor, TensorData};
 use proptest::prelude::*;
 
 use super::{
-    Activation, AttentionInput, AttentionLayout, Block, KeyValue, ResidualNorm, fused, plain,
+    Activation, AdamRates, AdamState, AttentionInput, AttentionLayout, Block, KeyValue,
+    ResidualNorm, fused, plain,
 };
 use crate::dropout::Dropout;
 use crate::packed::Segments;
@@ -152,6 +153,31 @@ proptest! {
         let layout = AttentionLayout::new(&segments, seen.collect());
         attend(&layout, entries.rows(), slots, heads);
     }
+}
+
+#[test]
+fn updates_of_adam() {
+    let tensor = |key| numbers(key, [7, 3000]).inner();
+    let flat = |key| tensor(key).reshape([21_000]);
+    let state = || AdamState { mean: flat(1), square: flat(2).abs() };
+    let rates = AdamRates {
+        beta_1: 0.9,
+        beta_2: 0.98,
+        epsilon: 1e-8,
+        step: 0.01,
+        shrink: 0.999,
+        scale: 0.5,
+    };
+    // Somebody else holds the parameter: it must not change under them.
+    let held = tensor(0);
+    let (ours, our_state) = fused::adam(held.clone(), state(), flat(3), rates);
+    let (theirs, their_state) = plain::adam(tensor(0), state(), flat(3), rates);
+    assert_close("parameter", &values(ours), &values(theirs));
+    assert_close("mean", &values(our_state.mean), &values(their_state.mean));
+    assert_close("square", &values(our_state.square), &values(their_state.square));
+    assert_eq!(values(held), values(tensor(0)));
+    let sum: f64 = values(flat(3)).iter().map(|&value| f64::from(value).powi(2)).sum();
+    assert!((fused::square_sum(flat(3)) / sum - 1.0).abs() < 1e-5);
 }
 
 fn attend(layout: &AttentionLayout, keys: usize, slots: usize, heads: usize) {

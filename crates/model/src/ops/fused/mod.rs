@@ -1,5 +1,6 @@
 //! The operations for the CPU: one pass forward, one pass back, one node in the graph each.
 
+mod adam;
 mod attention;
 mod linear;
 mod loss;
@@ -13,6 +14,7 @@ use burn::backend::{Autodiff, Flex};
 use burn::tensor::{Tensor, TensorData};
 use burn_flex::FlexTensor;
 
+pub use adam::{adam, square_sum};
 pub use attention::attention;
 pub use linear::{linear, linear_again};
 pub use loss::projected_loss;

@@ -5,8 +5,10 @@
 //! time ([`vectorised`]); products of matrices are those of the `gemm` crate ([`product`]), which
 //! does the same. On a processor without such instructions the same loops run as they are.
 
+pub mod adam;
 pub mod attention;
 pub mod loss;
+pub mod packed_product;
 pub mod product;
 pub mod residual_norm;
 pub mod softmax;

@@ -77,6 +77,27 @@ pub fn forward(
     (rows, normed)
 }
 
+/// `LayerNorm(x + update)` in place, where nothing has to be kept.
+pub fn in_place(x: &mut [f32], update: &[f32], gain: &[f32], bias: &[f32], epsilon: f32) {
+    let width = gain.len();
+    vectorised(
+        #[inline(always)]
+        || {
+            for (x, update) in x.chunks_exact_mut(width).zip(update.chunks_exact(width)) {
+                for (x, update) in x.iter_mut().zip(update) {
+                    *x += update;
+                }
+                let mean = sum_of(x, |x| x) / width as f32;
+                let variance = sum_of(x, |x| (x - mean) * (x - mean)) / width as f32;
+                let scale = 1.0 / (variance + epsilon).sqrt();
+                for ((x, gain), bias) in x.iter_mut().zip(gain).zip(bias) {
+                    *x = (*x - mean) * scale * gain + bias;
+                }
+            }
+        },
+    );
+}
+
 /// The gradients of everything that went in.
 #[derive(Debug)]
 pub struct NormGradients {

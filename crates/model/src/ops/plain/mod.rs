@@ -7,7 +7,7 @@ mod loss;
 use burn::tensor::Tensor;
 use burn::tensor::activation::relu;
 
-use super::{Activation, NORM_EPSILON, ResidualNorm};
+use super::{Activation, AdamRates, AdamState, NORM_EPSILON, ResidualNorm};
 
 pub use attention::{PaddedLayout, attention};
 pub use loss::{label_smoothed_cross_entropy, projected_loss};
@@ -37,4 +37,21 @@ pub fn residual_norm(input: ResidualNorm) -> Tensor<2> {
     let variance = centred.clone().square().mean_dim(1);
     let scale = (variance + NORM_EPSILON).sqrt().recip();
     centred * scale * input.gain.unsqueeze() + input.bias.unsqueeze()
+}
+
+/// See [`super::adam`].
+pub fn adam<const D: usize>(
+    parameter: Tensor<D>,
+    state: AdamState,
+    gradient: Tensor<1>,
+    rates: AdamRates,
+) -> (Tensor<D>, AdamState) {
+    let AdamRates { beta_1, beta_2, epsilon, step, shrink, scale } = rates;
+    let shape = parameter.dims();
+    let gradient = gradient * scale;
+    let mean = state.mean * beta_1 + gradient.clone() * (1.0 - beta_1);
+    let square = state.square * beta_2 + gradient.square() * (1.0 - beta_2);
+    let direction = mean.clone() / (square.clone().sqrt() + epsilon);
+    let parameter = parameter * shrink - (direction * step).reshape(shape);
+    (parameter, AdamState { mean, square })
 }
