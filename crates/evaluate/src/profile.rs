@@ -9,9 +9,10 @@ use std::fmt::Write;
 use std::time::Instant;
 
 use abridge_model::config::Context;
+use abridge_model::lean::LeanDecoder;
 use abridge_model::tokens::{END, SPECIAL_TOKENS};
 use abridge_model::{Model, Packed, Purpose, Remembered, Result, Seat, random};
-use abridge_translate::{BeamSettings, beam_search};
+use abridge_translate::{BeamSettings, beam_search_with};
 use serde::Serialize;
 
 use crate::picture::{LineChart, Series};
@@ -67,10 +68,11 @@ pub fn profile(
 ) -> Result<ProfilePoint> {
     let context = model.config().context_size;
     // The first translation allocates what stays for good: tables, threads, lazy weights.
-    Document::begin(model, settings).translate_next(0)?;
+    let lean = model.lean_decoder();
+    Document::begin(model, lean.as_ref(), settings).translate_next(0)?;
     let before = probe.current();
     probe.reset();
-    let mut document = Document::begin(model, settings);
+    let mut document = Document::begin(model, lean.as_ref(), settings);
     for sentence in 0..context {
         document.remember(sentence)?;
     }
@@ -90,13 +92,18 @@ pub fn profile(
 /// A document in the middle of its translation.
 struct Document<'a> {
     model: &'a Model,
+    lean: Option<&'a LeanDecoder>,
     settings: &'a ProfileSettings,
     past: VecDeque<Remembered>,
 }
 
 impl<'a> Document<'a> {
-    fn begin(model: &'a Model, settings: &'a ProfileSettings) -> Self {
-        Self { model, settings, past: VecDeque::new() }
+    fn begin(
+        model: &'a Model,
+        lean: Option<&'a LeanDecoder>,
+        settings: &'a ProfileSettings,
+    ) -> Self {
+        Self { model, lean, settings, past: VecDeque::new() }
     }
 
     fn sentence(&self, number: usize) -> Packed {
@@ -136,7 +143,7 @@ impl<'a> Document<'a> {
                 early_exit: false,
                 ..BeamSettings::default()
             };
-            beam_search(self.model, &sources, &search);
+            beam_search_with(self.model, self.lean, &sources, &search);
             self.keep(&reading.remembered);
         }
         Ok(())

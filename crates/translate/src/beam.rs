@@ -45,9 +45,19 @@ pub fn beam_search(
     sources: &Sources,
     settings: &BeamSettings,
 ) -> Vec<Vec<Hypothesis>> {
+    beam_search_with(model, model.lean_decoder().as_ref(), sources, settings)
+}
+
+/// As [`beam_search`], with a decoder for the CPU that was made before: for many searches.
+pub fn beam_search_with(
+    model: &Model,
+    lean: Option<&LeanDecoder>,
+    sources: &Sources,
+    settings: &BeamSettings,
+) -> Vec<Vec<Hypothesis>> {
     let keys: Vec<u64> = (0..sources.len() as u64).collect();
     let search = Search { settings, keys: &keys, stop: None };
-    search.run(model, model.lean_decoder().as_ref(), sources).unwrap_or_default()
+    search.run(model, lean, sources).unwrap_or_default()
 }
 
 impl Search<'_> {

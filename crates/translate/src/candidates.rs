@@ -2,6 +2,8 @@
 
 use std::cmp::Ordering;
 
+use abridge_model::ops::log_sum_exp;
+
 /// A hypothesis with one more word.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Candidate {
@@ -26,13 +28,7 @@ pub(crate) struct Continuations<'a> {
 
 impl<'a> Continuations<'a> {
     pub fn new(logits: &'a mut [f32], so_far: f32) -> Self {
-        let most = logits.iter().copied().fold(f32::NEG_INFINITY, f32::max);
-        // Sums of up to 65,536 values in single precision would lose the fifth digit.
-        let sum: f64 = logits
-            .chunks(256)
-            .map(|chunk| f64::from(chunk.iter().map(|logit| (logit - most).exp()).sum::<f32>()))
-            .sum();
-        Self { total: most + sum.ln() as f32, logits, so_far }
+        Self { total: log_sum_exp(logits), logits, so_far }
     }
 
     /// The hypothesis with this word, whatever its probability.
@@ -42,6 +38,9 @@ impl<'a> Continuations<'a> {
     }
 }
 
+/// Words that are looked at together.
+const CHUNK: usize = 128;
+
 /// The `count` best of all continuations, best first.
 ///
 /// Impossible ones are never chosen. Of equal candidates the one with the earlier parent and the
@@ -50,12 +49,19 @@ pub(crate) fn best(rows: &[Continuations<'_>], count: usize) -> Vec<Candidate> {
     let mut best: Vec<Candidate> = Vec::with_capacity(2 * count + 1);
     let mut threshold = f32::NEG_INFINITY;
     for (parent, row) in rows.iter().enumerate() {
-        for (word, &logit) in row.logits.iter().enumerate() {
-            let score = row.so_far + (logit - row.total);
-            if score > threshold {
-                best.push(Candidate { parent, word: word as u32, score });
-                if best.len() == 2 * count {
-                    threshold = keep(&mut best, count);
+        for (place, chunk) in row.logits.chunks(CHUNK).enumerate() {
+            // Nearly every stretch of a vocabulary holds nothing of interest.
+            let most = chunk.iter().fold(f32::NEG_INFINITY, |a, &b| if b > a { b } else { a });
+            if row.so_far + (most - row.total) <= threshold {
+                continue;
+            }
+            for (word, &logit) in (place * CHUNK..).zip(chunk) {
+                let score = row.so_far + (logit - row.total);
+                if score > threshold {
+                    best.push(Candidate { parent, word: word as u32, score });
+                    if best.len() == 2 * count {
+                        threshold = keep(&mut best, count);
+                    }
                 }
             }
         }
@@ -89,6 +95,32 @@ mod tests {
         let best = best(&[row(&mut a, 0.0), row(&mut b, -1.0)], 3);
         let found: Vec<_> = best.iter().map(|c| (c.parent, c.word, c.score)).collect();
         assert_eq!(found, [(0, 0, -1.0), (1, 0, -1.5), (0, 2, -2.0)]);
+    }
+
+    #[test]
+    fn stretches_that_are_passed_over_hold_nothing() {
+        let random = |i: u64| abridge_model::random::uniform(9, i) as f32;
+        for case in 0..20 {
+            let logits =
+                |row: u64| (0..1000).map(|i| random(case * 5000 + row * 1000 + i)).collect();
+            let mut rows: Vec<Vec<f32>> = (0..3).map(logits).collect();
+            let mut all: Vec<Candidate> = Vec::new();
+            for (parent, row) in rows.iter().enumerate() {
+                let score = |word: usize| parent as f32 * -0.001 + row[word];
+                all.extend((0..1000).map(|word| Candidate {
+                    parent,
+                    word: word as u32,
+                    score: score(word),
+                }));
+            }
+            all.sort_by(order);
+            let rows: Vec<Continuations<'_>> = rows
+                .iter_mut()
+                .enumerate()
+                .map(|(parent, logits)| row(logits, parent as f32 * -0.001))
+                .collect();
+            assert_eq!(best(&rows, 10), all[..10]);
+        }
     }
 
     #[test]

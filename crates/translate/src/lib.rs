@@ -27,7 +27,7 @@ mod translator;
 mod turns;
 mod workers;
 
-pub use beam::{Hypothesis, beam_search};
+pub use beam::{Hypothesis, beam_search, beam_search_with};
 pub use documents::DocumentSettings;
 pub use error::{Error, Result};
 pub use explain::{Explanation, Look, SentenceLook};

@@ -1,7 +1,7 @@
 //! `abridge profile`: what context costs in memory and time.
 
 use std::fs;
-use std::io::{IsTerminal, Write};
+use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use abridge_evaluate::picture::{LineChart, png};
@@ -117,9 +117,7 @@ impl Profile {
         let settings =
             ProfileSettings { tokens: self.tokens, sentences: self.sentences, beam: self.beam };
         let point = profile(name, &model, &settings, &crate::allocation::Counted)?;
-        if std::io::stderr().is_terminal() {
-            eprintln!("{name} at context size {}: {:.3} s", point.context, point.seconds);
-        }
+        eprintln!("{name} at context size {}: {:.3} s", point.context, point.seconds);
         Ok(point)
     }
 }
