@@ -236,7 +236,11 @@ impl Reproduce {
     fn report(&self, results: &Results) -> anyhow::Result<()> {
         std::fs::create_dir_all(&self.out)?;
         let pair = if self.table.pair(None).ok() == Some(results.pair) { "" } else { "-en-fr" };
-        let name = format!("{}{pair}-{}", self.table.name(), self.scale.name());
+        let name = match self.table {
+            // The paper's counts are of one size only.
+            Table::Parameters => self.table.name().to_owned(),
+            table => format!("{}{pair}-{}", table.name(), self.scale.name()),
+        };
         let file = |ending: &str| self.out.join(format!("{name}.{ending}"));
         let markdown = results.to_markdown();
         super::write_whole(&file("md"), markdown.as_bytes())?;

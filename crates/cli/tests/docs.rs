@@ -1,0 +1,62 @@
+//! The documentation points at files that exist.
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+fn pages() -> Vec<PathBuf> {
+    let mut pages = vec![root().join("README.md"), root().join("CONTRIBUTING.md")];
+    for folder in ["docs", "recipes"] {
+        let entries = fs::read_dir(root().join(folder)).unwrap();
+        pages.extend(
+            entries.map(|e| e.unwrap().path()).filter(|p| p.extension().is_some_and(|e| e == "md")),
+        );
+    }
+    pages
+}
+
+#[test]
+fn every_link_leads_somewhere() {
+    let mut links = 0;
+    for page in pages() {
+        let text = fs::read_to_string(&page).unwrap();
+        for link in text.split("](").skip(1).filter_map(|rest| rest.split(')').next()) {
+            let path = link.split('#').next().unwrap();
+            if path.is_empty() || path.contains("://") {
+                continue;
+            }
+            let target = page.parent().unwrap().join(path);
+            assert!(target.exists(), "{}: {link} is not there", page.display());
+            links += 1;
+        }
+    }
+    assert!(links > 20, "only {links} links were found");
+}
+
+#[test]
+fn the_map_of_equations_names_files_that_exist() {
+    let text = fs::read_to_string(root().join("docs/equations.md")).unwrap();
+    let folders = ["", "crates/model/src", "crates/train/src"];
+    let files = text.split('`').skip(1).step_by(2).filter(|name| {
+        name.ends_with(".rs") || name.ends_with(".toml") || name.starts_with("crates/")
+    });
+    for file in files {
+        let exists = folders.iter().any(|folder| root().join(folder).join(file).exists());
+        assert!(exists, "docs/equations.md: {file} is not there");
+    }
+}
+
+#[test]
+fn every_page_of_the_book_is_in_its_index() {
+    let index = fs::read_to_string(root().join("docs/README.md")).unwrap();
+    for entry in fs::read_dir(root().join("docs")).unwrap() {
+        let name = entry.unwrap().file_name().to_string_lossy().into_owned();
+        if name.ends_with(".md") && name != "README.md" {
+            assert!(index.contains(&format!("({name})")), "docs/README.md lacks {name}");
+        }
+    }
+}
