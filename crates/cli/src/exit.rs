@@ -102,7 +102,7 @@ fn classify(error: &anyhow::Error) -> u8 {
         _ => {}
     }
     match error.downcast_ref::<Translate>() {
-        Some(Translate::Corpus(_)) => return DATA,
+        Some(Translate::Corpus(_) | Translate::TooLong { .. }) => return DATA,
         Some(Translate::Model(error)) => return classify_model(error),
         _ => {}
     }

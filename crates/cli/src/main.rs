@@ -1,5 +1,6 @@
 //! The `abridge` binary. It reads the command line, calls a room, and turns errors into exit codes.
 
+mod allocation;
 mod commands;
 mod exit;
 mod progress;
@@ -8,6 +9,9 @@ mod reproduce;
 use std::process::ExitCode;
 
 use clap::{CommandFactory, Parser, Subcommand};
+
+#[global_allocator]
+static ALLOCATOR: allocation::Counted = allocation::Counted;
 
 /// Translates documents, not sentences: context-aware machine translation.
 #[derive(Debug, Parser)]
@@ -22,6 +26,7 @@ enum Command {
     Average(commands::average::Average),
     Completions(commands::completions::Completions),
     Contrast(commands::contrast::Contrast),
+    Cxmi(commands::cxmi::Cxmi),
     Demo(commands::demo::Demo),
     Evaluate(Box<commands::evaluate::EvaluateArguments>),
     Import(commands::import::Import),
@@ -30,6 +35,7 @@ enum Command {
     Models(commands::models::Models),
     Practice(commands::practice::Practice),
     Prepare(Box<commands::prepare::Prepare>),
+    Profile(commands::profile::Profile),
     Reproduce(Box<commands::reproduce::Reproduce>),
     Score(commands::score::ScoreArguments),
     Train(commands::train::Train),
@@ -49,6 +55,7 @@ fn main() -> ExitCode {
         Command::Average(command) => command.run(),
         Command::Completions(command) => command.run(Cli::command()),
         Command::Contrast(command) => command.run(),
+        Command::Cxmi(command) => command.run(),
         Command::Demo(command) => command.run(),
         Command::Evaluate(arguments) => commands::evaluate::run(&arguments),
         Command::Import(command) => command.run(),
@@ -57,6 +64,7 @@ fn main() -> ExitCode {
         Command::Models(command) => command.run(),
         Command::Practice(command) => command.run(),
         Command::Prepare(command) => command.run(),
+        Command::Profile(command) => command.run(),
         Command::Reproduce(command) => command.run(),
         Command::Score(command) => command.run(),
         Command::Train(command) => command.run(),

@@ -344,6 +344,14 @@ fn scores_of_several_translations_are_those_of_each_alone() {
         .assert()
         .code(2)
         .stderr(contains("no translation"));
+    fs::write(folder.path().join("long.en"), format!("It was.\n{}\n", SENTENCES.join(" ")))
+        .unwrap();
+    fs::write(folder.path().join("long.de"), "It was.\nIt was.\n").unwrap();
+    abridge(folder.path())
+        .args(["score", "--model", "model", "long.en", "long.de"])
+        .assert()
+        .code(2)
+        .stderr(contains("sentence 2").and(contains("at most 64; split it")));
 }
 
 #[test]

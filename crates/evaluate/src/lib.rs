@@ -5,6 +5,7 @@ mod bleu;
 mod chrf;
 pub mod comet;
 mod contrast;
+mod cxmi;
 mod derived;
 mod documents;
 mod edit_distance;
@@ -14,6 +15,7 @@ pub mod inspect;
 mod metric;
 mod ngram;
 pub mod picture;
+pub mod profile;
 mod pronoun;
 mod random;
 mod real;
@@ -27,7 +29,14 @@ pub mod whitespace;
 
 pub use bleu::{Bleu, BleuScore, Smoothing};
 pub use chrf::ChrF;
-pub use contrast::{Accuracy, ContrastiveReport, is_preferred};
+pub use contrast::{
+    Accuracy, ComparisonRow, ContrastiveComparison, ContrastiveReport, Identity, McNemar,
+    check_context, check_languages, is_preferred, limit_context, part_file, read_scores, score_set,
+    set_hash, write_scores,
+};
+pub use cxmi::{
+    CxmiReport, CxmiSettings, Gain, SentenceGain, WordGain, cxmi, cxmi_sentences, documents_hash,
+};
 pub use derived::{DocumentBleu, LengthRatio};
 pub use documents::{DocumentLines, Documents};
 pub use input::{Files, TestSet};

@@ -170,23 +170,37 @@ fn broken_directories_are_refused_with_the_remedy() {
     assert!(error.contains("copy the config.json"), "{error}");
     let error = refused("sparsemax", &remove("checkpoints/model.ckpt"));
     assert!(error.contains("wmt22-comet-da"), "{error}");
-    // Cut off in the middle, at the start, and not a checkpoint at all.
-    for (variant, file) in
-        [("sparsemax", "checkpoints/model.ckpt"), ("layer-norm", "model.safetensors")]
-    {
-        for keep in [0, 7, 9, 5000, 29_000] {
-            let error = refused(variant, &|folder| {
-                let path = folder.join(file);
-                let bytes = fs::read(&path).unwrap();
-                fs::write(&path, &bytes[..keep]).unwrap();
-            });
-            assert!(error.contains(file), "{keep}: {error}");
-        }
-    }
     // Weights of another model.
     let error = refused("layer-norm", &|folder| {
         let model = fixtures().join("../../../../model/tests/fixtures/parity/sentence.safetensors");
         fs::copy(model, folder.join("model.safetensors")).unwrap();
     });
     assert!(error.contains("give a COMET model"), "{error}");
+}
+
+#[test]
+fn damaged_weights_are_an_error_or_read_and_never_a_panic() {
+    let device = Device::flex();
+    for (variant, file) in
+        [("sparsemax", "checkpoints/model.ckpt"), ("layer-norm", "model.safetensors")]
+    {
+        let folder = directory(variant);
+        let path = folder.path().join(file);
+        let whole = fs::read(&path).unwrap();
+        for keep in [0, 1, 7, 8, 9, whole.len() / 2, whole.len() - 1] {
+            fs::write(&path, &whole[..keep]).unwrap();
+            let error = Comet::open(folder.path(), &device).unwrap_err().to_string();
+            assert!(error.contains(file), "{keep}: {error}");
+        }
+        for flip in 0..150u64 {
+            let mut bytes = whole.clone();
+            let place = abridge_model::random::value(flip, 0) as usize % bytes.len();
+            bytes[place] ^= 1 << (flip % 8);
+            fs::write(&path, bytes).unwrap();
+            // A bit of a weight is another weight; anything else is an error that names the file.
+            if let Err(error) = Comet::open(folder.path(), &device) {
+                assert!(error.to_string().contains("model."), "{error}");
+            }
+        }
+    }
 }

@@ -28,8 +28,8 @@ impl<'a> Steps<'a> {
         match self {
             Self::Lean(decoding) => decoding.step(words),
             Self::Engine { decoding, logits } => {
-                let data = decoding.step(words).into_data();
-                *logits = data.try_into_vec().expect("logits are single precision");
+                let data = decoding.step(words).into_data().convert::<f32>();
+                *logits = data.try_into_vec().expect("converted just now");
                 logits
             }
         }

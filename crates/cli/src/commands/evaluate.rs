@@ -4,14 +4,13 @@ use std::io::Write;
 use std::path::PathBuf;
 
 use abridge_corpus::Format;
-use abridge_evaluate::comet::{Comet, CometMetric, CometTexts, CutText, Side};
 use abridge_evaluate::{
     Bleu, ChrF, DocumentBleu, Evaluation, Files, LengthRatio, MetricChoice, PairedTest,
-    PronounChoice, PronounLanguage, Resampling, Smoothing, Ter, TestSet, Tokenizer,
+    PronounChoice, PronounLanguage, Resampling, Smoothing, Ter, Tokenizer,
 };
-use abridge_model::DeviceKind;
-use anyhow::Context;
 use clap::{Args, ValueEnum};
+
+use super::comet::CometArguments;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -99,23 +98,6 @@ pub struct EvaluateArguments {
     chrf: ChrFArguments,
     #[command(flatten)]
     ter: TerArguments,
-}
-
-#[derive(Debug, Args)]
-#[command(next_help_heading = "COMET")]
-struct CometArguments {
-    /// The directory of a COMET model: hparams.yaml, model.ckpt or model.safetensors, and the
-    /// sentencepiece.bpe.model and config.json of its encoder
-    #[arg(long, value_name = "DIR", requires = "source")]
-    comet: Option<PathBuf>,
-
-    /// Sentences of context in front of every text (`DocCOMET`); needs documents
-    #[arg(long, default_value_t = 0, value_name = "N", requires = "comet")]
-    comet_context: usize,
-
-    /// Where COMET computes
-    #[arg(long, default_value = "cpu", value_parser = super::parse::<DeviceKind>)]
-    device: DeviceKind,
 }
 
 #[derive(Debug, Args)]
@@ -290,55 +272,6 @@ pub fn run(arguments: &EvaluateArguments) -> anyhow::Result<()> {
     };
     std::io::stdout().lock().write_all(text.as_bytes())?;
     Ok(())
-}
-
-impl CometArguments {
-    /// Scores all systems with COMET, if it is asked for.
-    fn metric(&self, set: &TestSet) -> anyhow::Result<Option<CometMetric>> {
-        let Some(directory) = &self.comet else { return Ok(None) };
-        let sources = set.sources.as_deref().context("COMET reads the source; give --source")?;
-        let context = match (&set.documents, self.comet_context) {
-            (_, 0) => None,
-            (Some(documents), size) => Some((documents, size)),
-            (None, _) => anyhow::bail!(
-                "--comet-context needs to know which lines make a document; give --docids"
-            ),
-        };
-        let model = Comet::open(directory, &self.device.open()?)?;
-        let references = set.references.first();
-        let systems: Vec<&[String]> =
-            set.systems.iter().map(|system| system.lines.as_slice()).collect();
-        let bar = crate::progress::counter(sources.len(), "lines", false);
-        let texts = CometTexts { sources, references: &references, systems: &systems, context };
-        let scores = model.score(&texts, &mut |done| bar.inc(done as u64));
-        bar.finish_and_clear();
-        warn_of_cuts(&scores.cut, set);
-        Ok(Some(CometMetric {
-            model: model.signature_name(),
-            context: self.comet_context,
-            systems: scores.systems,
-            cut: scores.cut.len(),
-        }))
-    }
-}
-
-/// Names the texts that were too long for COMET to read to their end.
-fn warn_of_cuts(cuts: &[CutText], set: &TestSet) {
-    const SHOWN: usize = 10;
-    for cut in cuts.iter().take(SHOWN) {
-        let side = match cut.side {
-            Side::Source => "source",
-            Side::Reference => "reference",
-            Side::System(system) => set.systems[system].name.as_str(),
-        };
-        eprintln!(
-            "warning: {side}, line {}: COMET read {} of {} tokens",
-            cut.line, cut.read, cut.tokens
-        );
-    }
-    if cuts.len() > SHOWN {
-        eprintln!("warning: and {} more texts of which COMET read a part", cuts.len() - SHOWN);
-    }
 }
 
 impl SignificanceArguments {

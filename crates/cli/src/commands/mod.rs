@@ -1,8 +1,10 @@
 //! One small file per command.
 
 pub mod average;
+mod comet;
 pub mod completions;
 pub mod contrast;
+pub mod cxmi;
 pub mod demo;
 pub mod evaluate;
 pub mod import;
@@ -11,6 +13,7 @@ pub mod man;
 pub mod models;
 pub mod practice;
 pub mod prepare;
+pub mod profile;
 pub mod reproduce;
 pub mod score;
 pub mod train;

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use abridge_corpus::ContrastiveSet;
-use abridge_evaluate::{Bleu, ContrastiveReport, References, corpus_score};
+use abridge_evaluate::{Bleu, ContrastiveReport, References, corpus_score, score_set};
 use abridge_model::DeviceKind;
 use abridge_train::{Ending, Event, Options, RunPaths, Training};
 use abridge_translate::{BeamSettings, Translator};
@@ -14,7 +14,7 @@ use indicatif::{ProgressBar, ProgressStyle};
 
 use super::cell::{Outcome, Stored};
 use super::data::Data;
-use crate::commands::{contrast, write_whole};
+use crate::commands::write_whole;
 
 /// How far a grid came.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -164,7 +164,7 @@ impl Grid<'_> {
         let mut input = input.clone();
         input.context = translator.model().config().context_size;
         let set = ContrastiveSet::read(&input)?;
-        let report = ContrastiveReport::new(&set, &contrast::score(translator, &set)?);
+        let report = ContrastiveReport::new(&set, &score_set(translator, &set, None, &mut |_| {})?);
         outcome.scores.insert("accuracy".into(), 100.0 * report.total.share());
         for (distance, accuracy) in &report.by_distance {
             outcome.scores.insert(format!("accuracy at {distance}"), 100.0 * accuracy.share());

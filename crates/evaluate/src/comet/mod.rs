@@ -126,8 +126,7 @@ impl Comet {
             return Err(broken(&weights_file, problem));
         }
         // As in COMET, two positions less than there are.
-        let positions = weights.sizes.positions.saturating_sub(FIRST_POSITION);
-        let longest = positions.saturating_sub(2).max(2);
+        let longest = weights.sizes.positions - FIRST_POSITION - 2;
         let tokens = Tokens::open(&pieces_file, longest)
             .map_err(|error| broken(&pieces_file, error.to_string()))?;
         if tokens.vocabulary_size() > weights.sizes.vocabulary {
@@ -165,7 +164,7 @@ impl Comet {
 
     /// What the scores of this model are called in a signature: its directory and its hash.
     pub fn signature_name(&self) -> String {
-        format!("{}@{}", self.name, &self.hash[..self.hash.len().min(12)])
+        format!("{}@{}", self.name, crate::hash::short(&self.hash))
     }
 
     /// The ids of a text, as the encoder reads them.

@@ -168,6 +168,8 @@ pub struct Report {
     pub systems: Vec<String>,
     /// The number of lines.
     pub lines: usize,
+    /// The hash of references and source.
+    pub set: String,
     /// The results in the order of the request.
     pub metrics: Vec<MetricResult>,
     /// The documents.

@@ -29,6 +29,11 @@ impl Evaluation {
         Ok(Report {
             systems: self.systems.iter().map(|system| system.name.clone()).collect(),
             lines: self.references.len(),
+            set: crate::hash::of_lines(
+                (0..self.references.len())
+                    .flat_map(|line| self.references.of_segment(line))
+                    .chain(self.sources.iter().flatten().map(String::as_str)),
+            ),
             metrics,
             documents: documents
                 .map(|document| DocumentSize {

@@ -9,9 +9,7 @@ mod fixed_attention;
 mod fused;
 pub(crate) mod kernels;
 mod layout;
-mod normalise;
 mod plain;
-mod segment;
 #[cfg(test)]
 mod tests;
 
@@ -19,15 +17,17 @@ use std::sync::OnceLock;
 
 use burn::tensor::{DType, Device, Int, Tensor, TensorData};
 
+use crate::config::Normaliser;
 use crate::dropout::DropoutMask;
+use crate::packed::Segments;
 
 pub use fixed_attention::{FixedKeys, fixed_attention};
 pub use kernels::adam::Rates as AdamRates;
 pub use kernels::instructions;
 pub use layout::{AttentionLayout, Block};
-pub use normalise::{normalise_rows, normalise_segments};
-pub use plain::label_smoothed_cross_entropy;
-pub use segment::{concatenate_windows, max_over_segments, sum_over_segments, weighted_sums};
+pub use plain::{
+    concatenate_windows, label_smoothed_cross_entropy, max_over_segments, sum_over_segments,
+};
 
 /// Whether the fused operations take this tensor: `f32` on the CPU.
 ///
@@ -148,6 +148,47 @@ pub fn attention(input: AttentionInput<'_>) -> Tensor<2> {
     let rows = input.query.dims()[0];
     assert_eq!(rows, input.layout.queries().rows(), "the layout is of other queries");
     if is_fused(&input.query) { fused::attention(input) } else { plain::attention(input) }
+}
+
+/// Weights over the columns of each row: each token's distribution over groups.
+///
+/// # Shapes
+/// - scores and result: `[tokens, groups]`
+pub fn normalise_rows(scores: Tensor<2>, normaliser: Normaliser) -> Tensor<2> {
+    if is_fused(&scores) {
+        fused::normalise(scores, None, normaliser)
+    } else {
+        plain::normalise_rows(scores, normaliser)
+    }
+}
+
+/// Weights over the rows of each segment, for every column: each group's distribution over tokens.
+///
+/// # Shapes
+/// - scores and result: `[tokens, groups]`
+pub fn normalise_segments(
+    scores: Tensor<2>,
+    segments: &Segments,
+    normaliser: Normaliser,
+) -> Tensor<2> {
+    if is_fused(&scores) {
+        fused::normalise(scores, Some(segments), normaliser)
+    } else {
+        plain::normalise_segments(scores, segments, normaliser)
+    }
+}
+
+/// For each segment and each column of weights the weighted sum of the segment's rows.
+///
+/// # Shapes
+/// - states: `[rows, width]`, weights: `[rows, sums]`
+/// - result: `[segments * sums, width]`
+pub fn weighted_sums(states: Tensor<2>, weights: Tensor<2>, segments: &Segments) -> Tensor<2> {
+    if is_fused(&states) {
+        fused::weighted_sums(states, weights, segments)
+    } else {
+        plain::weighted_sums(states, weights, segments)
+    }
 }
 
 /// Sums over the scored tokens of a batch.

@@ -7,6 +7,7 @@ use super::{
     Activation, AdamRates, AdamState, AttentionInput, AttentionLayout, Block, KeyValue,
     ResidualNorm, fused, plain,
 };
+use crate::config::Normaliser;
 use crate::dropout::Dropout;
 use crate::packed::Segments;
 use crate::random;
@@ -116,6 +117,36 @@ proptest! {
             &[[words, width], [vocabulary, width]],
             |x| fused::projected_loss(x[0].clone(), x[1].clone(), &targets, smoothing).smoothed.reshape([1, 1]),
             |x| plain::projected_loss(x[0].clone(), x[1].clone(), &targets, smoothing).smoothed.reshape([1, 1]),
+        );
+    }
+
+    #[test]
+    fn normalised_scores(
+        lengths in prop::collection::vec(0usize..9, 1..7), groups in 1usize..12,
+        softmax: bool, in_segments: bool,
+    ) {
+        let normaliser = if softmax { Normaliser::Softmax } else { Normaliser::Sparsemax };
+        let segments = Segments::from_lengths(lengths);
+        let within = in_segments.then_some(&segments);
+        compare(
+            &[[segments.rows(), groups]],
+            |x| fused::normalise(x[0].clone(), within, normaliser),
+            |x| match within {
+                Some(segments) => plain::normalise_segments(x[0].clone(), segments, normaliser),
+                None => plain::normalise_rows(x[0].clone(), normaliser),
+            },
+        );
+    }
+
+    #[test]
+    fn sums_over_segments(
+        lengths in prop::collection::vec(0usize..9, 1..7), width in 1usize..20, sums in 1usize..9,
+    ) {
+        let segments = Segments::from_lengths(lengths);
+        compare(
+            &[[segments.rows(), width], [segments.rows(), sums]],
+            |x| fused::weighted_sums(x[0].clone(), x[1].clone(), &segments),
+            |x| plain::weighted_sums(x[0].clone(), x[1].clone(), &segments),
         );
     }
 

@@ -5,6 +5,10 @@
 
 Every value of the metrics must be there, at its step, in single precision, and nothing else: also
 for a run that was killed and resumed, whose later steps TensorBoard has to forget.
+
+Recorded, a run of 100 updates with validations every 20, killed with -9 after 52 lines of metrics:
+
+    TensorBoard 2.21.0 reads 415 values of 7 tags as written
 """
 
 import json

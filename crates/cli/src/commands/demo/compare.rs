@@ -3,14 +3,13 @@
 use std::path::Path;
 
 use abridge_corpus::{ContrastiveInput, ContrastiveSet, Document, Input, read};
-use abridge_evaluate::ContrastiveReport;
 use abridge_evaluate::inspect::{InspectedDocument, Inspector};
 use abridge_evaluate::picture::Series;
+use abridge_evaluate::{ContrastiveReport, score_set};
 use abridge_model::{DeviceKind, Packed, tokens};
 use abridge_translate::{BeamSettings, Translator};
 use anyhow::Context;
 
-use super::super::contrast;
 use super::{Demo, PRESETS};
 
 /// Everything that the demo shows.
@@ -69,7 +68,7 @@ impl Comparison {
         input.context = grouping.model().config().context_size;
         let set = ContrastiveSet::read(&input)?;
         let score = |translator: &Translator| -> anyhow::Result<ContrastiveReport> {
-            Ok(ContrastiveReport::new(&set, &contrast::score(translator, &set)?))
+            Ok(ContrastiveReport::new(&set, &score_set(translator, &set, None, &mut |_| {})?))
         };
         let accuracy = [score(&sentence)?, score(grouping)?];
 

@@ -6,12 +6,10 @@ use std::path::Path;
 use abridge_corpus::prepare::PreparedDirectory;
 use abridge_corpus::store::{Side, TokenStore};
 use abridge_corpus::{ContrastiveInput, ContrastiveSet, Tokenizer};
-use abridge_evaluate::{Bleu, ContrastiveReport, References, corpus_score};
+use abridge_evaluate::{Bleu, ContrastiveReport, References, corpus_score, score_set};
 use abridge_model::Model;
 use abridge_train::{Error, Result, TrainRecipe, Validator};
 use abridge_translate::{BeamSettings, Translator};
-
-use crate::commands::contrast;
 
 /// Translates the first documents of the validation split, and scores a contrastive set.
 pub struct Measure {
@@ -79,7 +77,8 @@ impl Measure {
             scores.insert("BLEU".to_owned(), score.score);
         }
         if let Some(set) = &self.set {
-            let report = ContrastiveReport::new(set, &contrast::score(&translator, set)?);
+            let report =
+                ContrastiveReport::new(set, &score_set(&translator, set, None, &mut |_| {})?);
             scores.insert("contrastive".to_owned(), 100.0 * report.total.share());
             for (distance, accuracy) in &report.by_distance {
                 scores.insert(format!("contrastive {distance}"), 100.0 * accuracy.share());

@@ -2,6 +2,7 @@
 
 mod adam;
 mod attention;
+mod grouping;
 mod linear;
 mod loss;
 mod residual_norm;
@@ -16,6 +17,7 @@ use burn_flex::FlexTensor;
 
 pub use adam::{adam, square_sum};
 pub use attention::attention;
+pub use grouping::{normalise, weighted_sums};
 pub use linear::{linear, linear_again};
 pub use loss::projected_loss;
 pub use residual_norm::residual_norm;

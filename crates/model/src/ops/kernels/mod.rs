@@ -8,10 +8,12 @@
 pub mod adam;
 pub mod attention;
 pub mod loss;
+pub mod normalise;
 pub mod packed_product;
 pub mod product;
 pub mod residual_norm;
 pub mod softmax;
+pub mod weighted_sums;
 
 /// Runs a loop that was compiled twice: for processors with AVX2, and for any.
 ///

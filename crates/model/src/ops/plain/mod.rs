@@ -3,6 +3,8 @@
 
 mod attention;
 mod loss;
+mod normalise;
+mod segment;
 
 use burn::tensor::Tensor;
 use burn::tensor::activation::relu;
@@ -11,6 +13,8 @@ use super::{Activation, AdamRates, AdamState, NORM_EPSILON, ResidualNorm};
 
 pub use attention::{PaddedLayout, attention};
 pub use loss::{label_smoothed_cross_entropy, projected_loss};
+pub use normalise::{normalise_rows, normalise_segments};
+pub use segment::{concatenate_windows, max_over_segments, sum_over_segments, weighted_sums};
 
 /// See [`super::linear`].
 pub fn linear(

@@ -2,7 +2,7 @@
 
 use burn::tensor::{Bool, Device, Int, Tensor, TensorData};
 
-use super::indices;
+use crate::ops::indices;
 use crate::packed::Segments;
 
 /// The padded view of packed rows, for operations that need a rectangle.
@@ -59,11 +59,7 @@ impl Padding {
     }
 }
 
-/// For each segment and each column of weights the weighted sum of the segment's rows.
-///
-/// # Shapes
-/// - states: `[rows, width]`, weights: `[rows, sums]`
-/// - result: `[segments * sums, width]`
+/// See [`crate::ops::weighted_sums`].
 pub fn weighted_sums(states: Tensor<2>, weights: Tensor<2>, segments: &Segments) -> Tensor<2> {
     let width = states.dims()[1];
     let sums = weights.dims()[1];
@@ -87,7 +83,7 @@ pub fn sum_over_segments(states: Tensor<2>, segments: &Segments, factors: &[f64]
         .collect();
     let weights = TensorData::new(weights, [segments.rows(), 1]);
     let weights = Tensor::from_data(weights, &states.device());
-    weighted_sums(states, weights, segments)
+    crate::ops::weighted_sums(states, weights, segments)
 }
 
 /// The largest value of each channel over each segment of at most `window` rows.

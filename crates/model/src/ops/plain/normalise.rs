@@ -10,20 +10,12 @@ use crate::packed::Segments;
 /// What a score of padding is set to: far below any other, yet finite.
 const FAR_BELOW: f64 = -1e8;
 
-/// Weights over the columns of each row: each token's distribution over groups.
-///
-/// # Shapes
-/// - scores: `[tokens, groups]`
-/// - result: `[tokens, groups]`
+/// See [`crate::ops::normalise_rows`].
 pub fn normalise_rows(scores: Tensor<2>, normaliser: Normaliser) -> Tensor<2> {
     normalise(scores, 1, normaliser)
 }
 
-/// Weights over the rows of each segment, for every column: each group's distribution over tokens.
-///
-/// # Shapes
-/// - scores: `[tokens, groups]`
-/// - result: `[tokens, groups]`
+/// See [`crate::ops::normalise_segments`].
 pub fn normalise_segments(
     scores: Tensor<2>,
     segments: &Segments,
