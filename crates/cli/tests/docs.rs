@@ -8,13 +8,15 @@ fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
+fn has_ending(path: impl AsRef<Path>, ending: &str) -> bool {
+    path.as_ref().extension().is_some_and(|found| found == ending)
+}
+
 fn pages() -> Vec<PathBuf> {
     let mut pages = vec![root().join("README.md"), root().join("CONTRIBUTING.md")];
     for folder in ["docs", "recipes"] {
         let entries = fs::read_dir(root().join(folder)).unwrap();
-        pages.extend(
-            entries.map(|e| e.unwrap().path()).filter(|p| p.extension().is_some_and(|e| e == "md")),
-        );
+        pages.extend(entries.map(|e| e.unwrap().path()).filter(|path| has_ending(path, "md")));
     }
     pages
 }
@@ -41,8 +43,9 @@ fn every_link_leads_somewhere() {
 fn the_map_of_equations_names_files_that_exist() {
     let text = fs::read_to_string(root().join("docs/equations.md")).unwrap();
     let folders = ["", "crates/model/src", "crates/train/src"];
-    let files = text.split('`').skip(1).step_by(2).filter(|name| {
-        name.ends_with(".rs") || name.ends_with(".toml") || name.starts_with("crates/")
+    let names = text.split('`').skip(1).step_by(2);
+    let files = names.filter(|name| {
+        has_ending(name, "rs") || has_ending(name, "toml") || name.starts_with("crates/")
     });
     for file in files {
         let exists = folders.iter().any(|folder| root().join(folder).join(file).exists());
@@ -55,7 +58,7 @@ fn every_page_of_the_book_is_in_its_index() {
     let index = fs::read_to_string(root().join("docs/README.md")).unwrap();
     for entry in fs::read_dir(root().join("docs")).unwrap() {
         let name = entry.unwrap().file_name().to_string_lossy().into_owned();
-        if name.ends_with(".md") && name != "README.md" {
+        if has_ending(&name, "md") && name != "README.md" {
             assert!(index.contains(&format!("({name})")), "docs/README.md lacks {name}");
         }
     }
