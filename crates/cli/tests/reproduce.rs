@@ -92,11 +92,14 @@ fn a_table_is_trained_kept_and_compared() {
 #[test]
 fn memory_grows_with_the_context_and_less_with_groups() {
     let folder = tempfile::tempdir().unwrap();
-    abridge(folder.path())
-        .args(["reproduce", "--table", "memory", "--quiet", "--only", "grouping", "--only"])
-        .args(["caching-tokens", "--only", "pooling-avg", "--only", "single-encoder"])
-        .assert()
-        .success();
+    let mut command = abridge(folder.path());
+    command.args(["reproduce", "--table", "memory", "--quiet"]);
+    for model in ["grouping", "caching-tokens", "pooling-avg", "single-encoder"] {
+        for context in [1, 10] {
+            command.args(["--only", &format!("{model}@{context}")]);
+        }
+    }
+    command.assert().success();
     let csv = fs::read_to_string(folder.path().join("reproduction/memory-tiny.csv")).unwrap();
     let value = |model: &str, context: usize, metric: &str| -> f64 {
         let start = format!("en-de,{model},{context},{metric},");
