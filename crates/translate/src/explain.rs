@@ -146,8 +146,9 @@ fn memory_looks(
     looks
 }
 
-/// What each row of a sentence's entry was made from: for each row one share per token.
-fn origins(config: &ModelConfig, remembered: &Remembered) -> Vec<Vec<f32>> {
+/// What each row of a sentence's entry was made from: for each row one share per token. Refinement
+/// lets rows look at the whole sentence, too, which shares cannot show.
+pub fn origins(config: &ModelConfig, remembered: &Remembered) -> Vec<Vec<f32>> {
     let tokens = remembered.tokens.len();
     let window = match config.shortener {
         // Models that join texts see the tokens themselves.

@@ -30,7 +30,7 @@ mod workers;
 pub use beam::{Hypothesis, beam_search, beam_search_with};
 pub use documents::DocumentSettings;
 pub use error::{Error, Result};
-pub use explain::{Explanation, Look, SentenceLook};
+pub use explain::{Explanation, Look, SentenceLook, origins};
 pub use prose::Prose;
 pub use score::{Score, ScoreRequest};
 pub use session::Session;

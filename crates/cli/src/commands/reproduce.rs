@@ -4,8 +4,6 @@ use std::io::Write;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use abridge_corpus::prepare::PreparedDirectory;
-use abridge_corpus::store::Side;
 use abridge_model::{DeviceKind, Preset};
 use anyhow::ensure;
 use clap::Args;
@@ -128,32 +126,28 @@ impl Reproduce {
     }
 
     fn memory(&self, pair: Pair, grid: &[(Preset, usize)]) -> anyhow::Result<()> {
-        let data = self.prepare(pair)?;
-        let prepared = PreparedDirectory::open(&data.prepared)?;
-        let tokenizer = prepared.tokenizer(Side::Source)?;
-        let vocabularies = &prepared.manifest().vocabularies;
-        let mut outcomes: Vec<(Cell, Option<Outcome>)> = Vec::new();
-        let mut at_one: Option<(Preset, Outcome)> = None;
+        let vocabulary = measure::PAPER_VOCABULARY;
+        let bar = crate::progress::counter(grid.len(), "cells", self.quiet);
+        let mut outcomes = Vec::new();
         for &(preset, context) in grid {
-            // What a sentence leaves does not depend on how many are kept: measured once per model.
-            if at_one.as_ref().is_none_or(|(known, _)| *known != preset) {
-                let width = self.scale.width();
-                let config = preset.config(width, vocabularies.source, vocabularies.target, 1);
-                let model = config.init(0, &self.device.open()?)?;
-                at_one = Some((preset, measure::memory(&model, &tokenizer, &data.test)?));
-            }
-            let mut outcome = at_one.clone().map(|(_, outcome)| outcome).unwrap_or_default();
-            outcome.scores.values_mut().for_each(|value| *value *= context as f64);
+            let config = preset.config(self.scale.width(), vocabulary, vocabulary, context);
+            let outcome = measure::memory(&config, self.device)?;
             outcomes.push((self.cell(pair, preset, context), Some(outcome)));
+            bar.inc(1);
         }
+        bar.finish_and_clear();
+        let tokens = abridge_evaluate::profile::ProfileSettings::default().tokens;
         let notes = vec![
-            format!("width {}, test sentences of {}", self.scale.width(), self.data_name(pair)),
-            "memory: what is kept of the context sentences, with the keys and values of every \
-             decoder layer. Single- and multi-encoder keep token ids only, and read the context \
-             again for each sentence: their vectors are made anew each time"
+            format!(
+                "width {}, vocabularies of {vocabulary}, sentences of {tokens} tokens, untrained \
+                 weights",
+                self.scale.width()
+            ),
+            "operation: the peak of memory while translating, beyond the weights; kept: what stays \
+             between two sentences, with keys and values of every layer (of single- and \
+             multi-encoder only token ids, for they read the context again)"
                 .to_owned(),
-            "the paper's Figure 5 shows the memory of a GPU during inference, without figures"
-                .to_owned(),
+            "the paper's Figure 5 shows the memory of a GPU, without figures".to_owned(),
         ];
         self.report(&Results::new(self.table, pair, grid, &outcomes, notes))
     }
@@ -236,7 +230,11 @@ impl Reproduce {
     fn report(&self, results: &Results) -> anyhow::Result<()> {
         std::fs::create_dir_all(&self.out)?;
         let pair = if self.table.pair(None).ok() == Some(results.pair) { "" } else { "-en-fr" };
-        let name = format!("{}{pair}-{}", self.table.name(), self.scale.name());
+        let name = match self.table {
+            // The paper's counts are of one size only.
+            Table::Parameters => self.table.name().to_owned(),
+            table => format!("{}{pair}-{}", table.name(), self.scale.name()),
+        };
         let file = |ending: &str| self.out.join(format!("{name}.{ending}"));
         let markdown = results.to_markdown();
         super::write_whole(&file("md"), markdown.as_bytes())?;

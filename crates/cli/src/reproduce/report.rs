@@ -97,7 +97,10 @@ fn number(value: Option<f64>, decimals: usize) -> String {
 }
 
 fn signed(value: Option<f64>, decimals: usize) -> String {
-    value.map_or_else(|| MISSING.to_owned(), |value| format!("{value:+.decimals$}"))
+    let text = value.map_or_else(|| MISSING.to_owned(), |value| format!("{value:+.decimals$}"));
+    // What rounds to zero has no sign.
+    let is_zero = text.len() > 1 && text[1..].chars().all(|c| c == '0' || c == '.');
+    if is_zero { text[1..].to_owned() } else { text }
 }
 
 #[cfg(test)]
@@ -122,6 +125,7 @@ mod tests {
         assert!(markdown.contains(row), "{markdown}");
         assert!(markdown.contains("| Shortening - Selecting | 1 | - | 28.15 | - |"), "{markdown}");
         let csv = results.to_csv();
+        assert_eq!([signed(Some(-1e-9), 2), signed(Some(0.01), 2)], ["0.00", "+0.01"]);
         assert!(csv.contains("en-de,selecting,1,bleu,,,0,28.15,"), "{csv}");
     }
 }

@@ -14,7 +14,7 @@ pub enum Table {
     LargerContext,
     /// Accuracy by the distance of the antecedent (Tables 8 and 9)
     AntecedentDistance,
-    /// What the memory keeps for context sizes 1 to 10 (Figure 5)
+    /// Memory of translating with context sizes 1 to 10 (Figure 5)
     Memory,
     /// Parameters of the ten models (Table 5); at once
     Parameters,
@@ -121,7 +121,9 @@ impl Table {
         match self {
             Self::EnDe | Self::EnFr | Self::LargerContext => vec![BLEU, ACCURACY],
             Self::AntecedentDistance => DISTANCES.to_vec(),
-            Self::Memory => vec![metric("memory", "memory KiB", 1), metric("rows", "vectors", 1)],
+            Self::Memory => {
+                vec![metric("operation", "operation MiB", 2), metric("memory", "kept KiB", 1)]
+            }
             Self::Parameters => vec![metric("parameters", "parameters M", 2)],
             Self::Comet => vec![COMET],
         }

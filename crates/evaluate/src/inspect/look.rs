@@ -6,12 +6,12 @@ use abridge_corpus::Document;
 use abridge_model::config::{Context, Pooling, ShortenerConfig};
 use abridge_model::tokens::END;
 use abridge_model::{Attended, ModelConfig, Packed, Purpose, Reading, Seat};
-use abridge_translate::{BeamSettings, Result, Translator};
+use abridge_translate::{BeamSettings, Result, Translator, origins};
 use burn::tensor::{Device, Tensor};
 
 use super::influence::{Influence, influence};
 use super::pieces::all_shown;
-use super::shares::{shares, to_words};
+use super::shares::to_words;
 use super::{
     ContextSentence, GroupKind, GroupedSentence, Groups, InspectedDocument, InspectedSentence, Kept,
 };
@@ -88,7 +88,7 @@ impl Inspector {
                     source_tokens: all_shown(self.translator.source(), &read[position].tokens),
                     target_tokens: all_shown(self.translator.target(), target),
                     kept: kept(config, &read[position]),
-                    context: self.context(config, position, &read, attended, influence),
+                    context: self.context(position, &read, &readings, attended, influence),
                 });
             }
         }
@@ -142,12 +142,13 @@ impl Inspector {
     /// Sorts the columns of the attention by sentence, and shares each out over its words.
     fn context(
         &self,
-        config: &ModelConfig,
         position: usize,
         read: &[ReadSentence],
+        readings: &[Reading],
         attended: &Attended,
         mut influence: Influence,
     ) -> Vec<ContextSentence> {
+        let config = self.translator.model().config();
         let weights = attended.mean().memory;
         let mut occupants = config.slots(position, Purpose::Inference);
         occupants.push(Some(position));
@@ -163,7 +164,7 @@ impl Inspector {
             // A slot before the document's start holds at most an empty sentence.
             let (Some(occupant), false) = (occupant, columns.is_empty()) else { continue };
             let sentence = &read[occupant];
-            let shares = shares(config, sentence.tokens.len(), sentence.weights.as_ref());
+            let origins = origins(config, &readings[occupant].remembered);
             let rows = columns.iter().map(|(_, row)| row + 1).max().unwrap_or(0);
             let entry: Vec<Vec<f32>> = weights
                 .iter()
@@ -175,8 +176,10 @@ impl Inspector {
                     entry
                 })
                 .collect();
-            let words =
-                entry.iter().map(|entry| to_words(entry, &shares, sentence.tokens.len())).collect();
+            let words = entry
+                .iter()
+                .map(|entry| to_words(entry, &origins, sentence.tokens.len()))
+                .collect();
             context.push(ContextSentence {
                 distance: position - occupant,
                 tokens: all_shown(self.translator.source(), &sentence.tokens),

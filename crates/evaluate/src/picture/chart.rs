@@ -62,7 +62,11 @@ impl LineChart {
         if self.from_zero {
             y_low = y_low.min(0.0);
         }
-        let (y_ticks, x_ticks) = (ticks(y_low, y_high, 5), ticks(x_low, x_high, 8));
+        let (y_ticks, mut x_ticks) = (ticks(y_low, y_high, 5), ticks(x_low, x_high, 8));
+        // Sentences, tokens and updates have no halves.
+        if finite().all(|(x, _)| x.fract() == 0.0) {
+            x_ticks.retain(|tick| tick.fract() == 0.0);
+        }
         let y_low = y_low.min(y_ticks[0]);
         let y_high = y_high.max(y_ticks[y_ticks.len() - 1]);
         let x_of = |x: f64| LEFT + (x - x_low) / (x_high - x_low) * (WIDTH - LEFT - RIGHT);

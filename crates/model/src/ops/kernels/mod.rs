@@ -2,7 +2,7 @@
 //! of.
 //!
 //! Loops over channels are compiled for the instructions of several processors and chosen at run
-//! time ([`vectorised`]); products of matrices are those of the `gemm` crate ([`product`]), which
+//! time (`vectorised`); products of matrices are those of the `gemm` crate (`product`), which
 //! does the same. On a processor without such instructions the same loops run as they are.
 
 pub mod adam;
@@ -33,7 +33,7 @@ pub fn vectorised<R>(body: impl FnOnce() -> R) -> R {
     body()
 }
 
-/// The name of the instructions that [`vectorised`] loops and matrix products use here.
+/// The name of the instructions that loops and matrix products use here.
 pub fn instructions() -> &'static str {
     if cfg!(target_arch = "aarch64") {
         return "NEON";
