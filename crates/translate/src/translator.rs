@@ -66,6 +66,19 @@ impl Translator {
         Ok(self)
     }
 
+    /// Another translator with the same weights and threads of its own, so that two callers do not
+    /// wait for each other. Weights are shared, not copied.
+    pub fn share(&self, threads: usize) -> Result<Self> {
+        Ok(Self {
+            model: self.model.clone(),
+            source: self.source.clone(),
+            target: self.target.clone(),
+            hash: self.hash.clone(),
+            languages: self.languages.clone(),
+            workers: Workers::new(threads)?,
+        })
+    }
+
     /// The number of threads.
     pub fn threads(&self) -> usize {
         self.workers.count()
