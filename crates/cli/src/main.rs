@@ -25,6 +25,7 @@ enum Command {
     Models(commands::models::Models),
     Practice(commands::practice::Practice),
     Prepare(Box<commands::prepare::Prepare>),
+    Serve(Box<commands::serve::Serve>),
     Train(commands::train::Train),
     Translate(commands::translate::Translate),
 }
@@ -46,6 +47,7 @@ fn main() -> ExitCode {
         Command::Models(command) => command.run(),
         Command::Practice(command) => command.run(),
         Command::Prepare(command) => command.run(),
+        Command::Serve(command) => command.run(),
         Command::Train(command) => command.run(),
         Command::Translate(command) => command.run(),
     })

@@ -7,6 +7,7 @@ pub mod import;
 pub mod models;
 pub mod practice;
 pub mod prepare;
+pub mod serve;
 pub mod train;
 pub mod translate;
 
