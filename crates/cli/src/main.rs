@@ -38,6 +38,8 @@ fn main() -> ExitCode {
     tracing_subscriber::fmt()
         .with_env_filter(tracing_subscriber::EnvFilter::from_default_env())
         .with_writer(std::io::stderr)
+        // Where nobody reads our errors any more, a message about that would be a panic.
+        .log_internal_errors(false)
         .init();
     exit::code(match cli.command {
         Command::Contrast(command) => command.run(),

@@ -22,7 +22,8 @@ pub(crate) fn recorder() -> Option<&'static PrometheusHandle> {
         metrics::describe_histogram!("abridge_request_seconds", "Time until the answer began.");
         metrics::describe_gauge!("abridge_requests_at_work", "Requests at work.");
         metrics::describe_gauge!("abridge_requests_waiting", "Requests waiting for their turn.");
-        metrics::describe_gauge!("abridge_sentences", "Sentences translated since the start.");
+        metrics::describe_gauge!("abridge_orders_waiting", "Documents waiting for a thread.");
+        metrics::describe_counter!("abridge_sentences_total", "Sentences translated.");
         metrics::describe_gauge!("abridge_sessions", "Documents in sessions.");
         metrics::describe_gauge!("abridge_session_bytes", "Bytes of all sessions.");
         Some(handle)

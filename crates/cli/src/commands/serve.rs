@@ -1,6 +1,7 @@
 //! `abridge serve`: translations over HTTP.
 
 use std::fs;
+use std::io::Write;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -163,10 +164,10 @@ impl Serve {
         let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
         runtime.block_on(async {
             let server = Server::start(models, keys, settings).await?;
-            eprintln!("listening on http://{}", server.address()?);
+            say(&format!("listening on http://{}", server.address()?));
             let is_drained = server.run(told_to_stop()).await?;
             if !is_drained {
-                eprintln!("some requests were still at work after {} s", self.limits.drain);
+                say(&format!("some requests were still at work after {} s", self.limits.drain));
             }
             anyhow::Ok(())
         })
@@ -202,6 +203,11 @@ impl Serve {
         }
         Ok(Models::new(models)?)
     }
+}
+
+/// A server outlives the terminal that started it.
+fn say(message: &str) {
+    let _ = writeln!(std::io::stderr(), "{message}");
 }
 
 /// SIGTERM or Ctrl-C.

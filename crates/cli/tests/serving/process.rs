@@ -87,7 +87,7 @@ pub fn request(server: &Process, method: &str, path: &str, body: &Value) -> (u16
 
 /// A small model with random weights whose tokenizer knows the sentences.
 pub fn write_model(path: &Path, sentences: &[String]) {
-    let settings = TrainSettings { vocabulary_size: 60, ..TrainSettings::default() };
+    let settings = TrainSettings { vocabulary_size: 36, ..TrainSettings::default() };
     let tokenizer = Tokenizer::train(&count_words(sentences, 1), settings, &mut |_| {}).unwrap();
     let tiny = Preset::Grouping.config(Width::Tiny, 60, 60, 2);
     let model = ModelConfig { width: 16, heads: 2, feed_forward: 24, ..tiny };

@@ -14,7 +14,7 @@ use utoipa::{IntoParams, ToSchema};
 use super::body::{Raw, is_type};
 use super::stream;
 use super::translate::wants_stream;
-use super::types::Options;
+use super::types::{Options, StreamEvent};
 use super::work::{Draft, Work, blocking};
 use super::{App, Authorised};
 use crate::engine::Order;
@@ -124,7 +124,7 @@ impl Parsed {
     request_body(content = String, content_type = "text/plain"),
     responses((status = 200, description = "The translated file.", content(
         (String = "text/plain"), (String = "text/vtt"), (String = "application/x-subrip"),
-        (String = "application/jsonl"), (String = "application/xml"), (String = "text/event-stream"),
+        (String = "application/jsonl"), (String = "application/xml"), (StreamEvent = "text/event-stream"),
     )))
 )]
 pub(crate) async fn translate(

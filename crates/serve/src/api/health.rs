@@ -127,7 +127,7 @@ pub(crate) async fn metrics(State(app): State<Arc<App>>) -> Result<Response, Api
     metrics::gauge!("abridge_requests_at_work").set(at_work as f64);
     metrics::gauge!("abridge_requests_waiting").set(waiting as f64);
     metrics::gauge!("abridge_orders_waiting").set(app.engine.waiting() as f64);
-    metrics::gauge!("abridge_sentences").set(app.engine.sentences() as f64);
+    metrics::counter!("abridge_sentences_total").absolute(app.engine.sentences() as u64);
     if let Ok((sessions, bytes)) = app.sessions.counts().await {
         metrics::gauge!("abridge_sessions").set(sessions as f64);
         metrics::gauge!("abridge_session_bytes").set(bytes as f64);

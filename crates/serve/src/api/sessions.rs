@@ -11,7 +11,9 @@ use axum::response::{IntoResponse, Response};
 use super::body::ApiJson;
 use super::stream;
 use super::translate::{Answering, stream_document, wants_stream};
-use super::types::{NextRequest, Options, SessionAnswer, SessionRequest, TranslateAnswer};
+use super::types::{
+    NextRequest, Options, SessionAnswer, SessionRequest, StreamEvent, TranslateAnswer,
+};
 use super::work::{Draft, Work};
 use super::{App, Authorised};
 use crate::error::ApiError;
@@ -96,7 +98,7 @@ pub(crate) async fn delete(
     request_body = NextRequest,
     responses((status = 200, description = "The translation.", content(
         (TranslateAnswer = "application/json"),
-        (String = "text/event-stream"),
+        (StreamEvent = "text/event-stream"),
     )))
 )]
 pub(crate) async fn translate(

@@ -10,7 +10,7 @@ use axum::response::{IntoResponse, Response};
 
 use super::body::ApiJson;
 use super::stream::{self, Events};
-use super::types::{Options, TranslateAnswer, TranslateRequest, score};
+use super::types::{Options, StreamEvent, TranslateAnswer, TranslateRequest, score};
 use super::work::{Brought, Draft, Work};
 use super::{App, Authorised};
 use crate::attention::Looked;
@@ -23,7 +23,7 @@ use crate::error::ApiError;
     request_body = TranslateRequest,
     responses((status = 200, description = "The translation.", content(
         (TranslateAnswer = "application/json"),
-        (String = "text/event-stream"),
+        (StreamEvent = "text/event-stream"),
     )))
 )]
 pub(crate) async fn translate(

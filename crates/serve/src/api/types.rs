@@ -112,6 +112,16 @@ pub(crate) struct TranslateAnswer {
     pub signature: String,
 }
 
+/// A server-sent event.
+#[derive(Clone, Debug, Serialize, ToSchema)]
+pub(crate) struct StreamEvent {
+    /// `start`, `sentence`, `done` or `error`.
+    #[schema(example = "sentence")]
+    event: String,
+    /// JSON: the sentences; a sentence with its translation; the answer; or an error.
+    data: String,
+}
+
 /// A session.
 #[derive(Clone, Debug, Serialize, ToSchema)]
 pub(crate) struct SessionAnswer {

@@ -322,7 +322,8 @@ function weighed(looked, context, chosen) {
   const lines = context.map((sentence) => {
     const weights = weightsOf(sentence.weights, chosen);
     const line = make("p", "shaded");
-    line.append(make("span", "distance", away(sentence.distance)));
+    const total = weightsOf(sentence.entry_weights, chosen).reduce((sum, weight) => sum + weight, 0);
+    line.append(make("span", "distance", `${away(sentence.distance)}, ${percent(total)}`));
     sentence.words.forEach((word, i) => {
       const span = make("span", "", word);
       span.title = percent(weights[i]);
@@ -357,7 +358,9 @@ function weighed(looked, context, chosen) {
     });
   }
   details.append(table);
-  const text = summary.length ? `Most: ${summary.join(", ")}.` : "At nothing in particular.";
+  const isOwn = looked.context.some((sentence) => sentence.distance === 0);
+  const rest = isOwn ? " The rest went to the memory of the sentence itself." : "";
+  const text = (summary.length ? `Most: ${summary.join(", ")}.` : "At nothing in particular.") + rest;
   return [...lines, make("p", "", text), details];
 }
 

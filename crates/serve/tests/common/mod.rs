@@ -258,7 +258,7 @@ fn is_whole(bytes: &[u8]) -> bool {
         return false;
     };
     let head = String::from_utf8_lossy(&bytes[..end]).to_ascii_lowercase();
-    let length = head.lines().find_map(|line| line.strip_prefix("content-length: "));
+    let length = head.lines().find_map(|line| line.strip_prefix("content-length:"));
     length.is_some_and(|length| bytes.len() >= end + 4 + length.trim().parse::<usize>().unwrap())
 }
 
