@@ -16,6 +16,7 @@ use std::process::ExitCode;
 
 const USAGE: u8 = 1;
 const DATA: u8 = 2;
+const PARTLY: u8 = 3;
 const MODEL: u8 = 4;
 /// Shells add the number of the signal to this.
 const SIGNAL: u8 = 128;
@@ -37,6 +38,18 @@ impl fmt::Display for Stopped {
     }
 }
 
+/// Some of the work is done and kept; why not all of it.
+#[derive(Debug)]
+pub struct Partly(pub String);
+
+impl std::error::Error for Partly {}
+
+impl fmt::Display for Partly {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
 /// Prints the error, if there is one, and says what the process exits with.
 pub fn code(result: anyhow::Result<()>) -> ExitCode {
     let Err(error) = result else { return ExitCode::SUCCESS };
@@ -47,8 +60,17 @@ pub fn code(result: anyhow::Result<()>) -> ExitCode {
         eprintln!("{stopped}");
         return ExitCode::from(SIGNAL + stopped.signal as u8);
     }
-    eprintln!("error: {}", in_full(&error));
-    ExitCode::from(classify(&error))
+    if let Some(partly) = error.downcast_ref::<Partly>() {
+        eprintln!("{partly}");
+        return ExitCode::from(PARTLY);
+    }
+    ExitCode::from(report(&error))
+}
+
+/// Prints an error and says what it is in a number.
+pub fn report(error: &anyhow::Error) -> u8 {
+    eprintln!("error: {}", in_full(error));
+    classify(error)
 }
 
 /// The error and its causes, leaving out what was said already.
@@ -85,11 +107,12 @@ fn classify(error: &anyhow::Error) -> u8 {
         _ => error.downcast_ref::<Translate>(),
     };
     match translate {
-        Some(Translate::Corpus(_)) => return DATA,
+        Some(Translate::Corpus(_) | Translate::TooLong { .. }) => return DATA,
         Some(Translate::Model(error)) => return classify_model(error),
         _ => {}
     }
-    if error.downcast_ref::<abridge_corpus::Error>().is_some() {
+    let is_file = |cause: &(dyn std::error::Error + 'static)| cause.is::<std::io::Error>();
+    if error.downcast_ref::<abridge_corpus::Error>().is_some() || error.chain().any(is_file) {
         DATA
     } else if let Some(error) = error.downcast_ref::<abridge_model::Error>() {
         classify_model(error)

@@ -1,12 +1,17 @@
 //! The `abridge` binary. It reads the command line, calls a room, and turns errors into exit codes.
 
+mod allocation;
 mod commands;
 mod exit;
 mod progress;
+mod reproduce;
 
 use std::process::ExitCode;
 
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory, Parser, Subcommand};
+
+#[global_allocator]
+static ALLOCATOR: allocation::Counted = allocation::Counted;
 
 /// Translates documents, not sentences: context-aware machine translation.
 #[derive(Debug, Parser)]
@@ -18,16 +23,24 @@ struct Cli {
 
 #[derive(Debug, Subcommand)]
 enum Command {
+    Average(commands::average::Average),
+    Completions(commands::completions::Completions),
     Contrast(commands::contrast::Contrast),
+    Cxmi(commands::cxmi::Cxmi),
     Demo(commands::demo::Demo),
     Evaluate(Box<commands::evaluate::EvaluateArguments>),
     Import(commands::import::Import),
+    Inspect(Box<commands::inspect::Inspect>),
+    Man(commands::man::Man),
     Models(commands::models::Models),
     Practice(commands::practice::Practice),
     Prepare(Box<commands::prepare::Prepare>),
+    Profile(commands::profile::Profile),
+    Reproduce(Box<commands::reproduce::Reproduce>),
+    Score(commands::score::ScoreArguments),
     Serve(Box<commands::serve::Serve>),
     Train(commands::train::Train),
-    Translate(commands::translate::Translate),
+    Translate(Box<commands::translate::Translate>),
 }
 
 fn main() -> ExitCode {
@@ -42,13 +55,21 @@ fn main() -> ExitCode {
         .log_internal_errors(false)
         .init();
     exit::code(match cli.command {
+        Command::Average(command) => command.run(),
+        Command::Completions(command) => command.run(Cli::command()),
         Command::Contrast(command) => command.run(),
+        Command::Cxmi(command) => command.run(),
         Command::Demo(command) => command.run(),
         Command::Evaluate(arguments) => commands::evaluate::run(&arguments),
         Command::Import(command) => command.run(),
+        Command::Inspect(command) => command.run(),
+        Command::Man(command) => command.run(Cli::command()),
         Command::Models(command) => command.run(),
         Command::Practice(command) => command.run(),
         Command::Prepare(command) => command.run(),
+        Command::Profile(command) => command.run(),
+        Command::Reproduce(command) => command.run(),
+        Command::Score(command) => command.run(),
         Command::Serve(command) => command.run(),
         Command::Train(command) => command.run(),
         Command::Translate(command) => command.run(),

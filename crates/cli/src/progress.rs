@@ -16,6 +16,19 @@ pub fn reporter(quiet: bool) -> Box<dyn Progress> {
     }
 }
 
+/// A bar that counts something on a terminal, and is hidden elsewhere.
+pub fn counter(total: usize, unit: &str, quiet: bool) -> ProgressBar {
+    if quiet || !std::io::stderr().is_terminal() {
+        return ProgressBar::hidden();
+    }
+    let bar = ProgressBar::new(total as u64);
+    let template = format!("{{bar:30}} {{pos}}/{{len}} {unit}, {{per_sec}}, {{eta}} left");
+    if let Ok(style) = ProgressStyle::with_template(&template) {
+        bar.set_style(style);
+    }
+    bar
+}
+
 struct Bars {
     bar: Option<ProgressBar>,
 }

@@ -118,6 +118,39 @@ fn settings_that_contradict_each_other_are_refused() {
 }
 
 #[test]
+fn comet_stands_beside_the_other_metrics() {
+    let folder = Folder::new();
+    let comet = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../evaluate/tests/fixtures/comet");
+    let run = |rest: &str| {
+        let texts = "old.de new.de -r test.de -s test.en --metrics bleu --samples 20 --comet";
+        folder.evaluate(&format!("{texts} {}{rest}", comet.display()))
+    };
+    let output = run(" --comet-context 1 --json").success();
+    let json: serde_json::Value = serde_json::from_slice(&output.get_output().stdout).unwrap();
+    let found = &json["doc-comet"];
+    assert!(found["score"].is_f64() && found["systems"][1]["p_value"].is_f64(), "{found}");
+    assert_eq!(found["documents"].as_array().unwrap().len(), 2);
+    let signature = found["signature"].as_str().unwrap();
+    assert!(
+        signature.contains("|model:comet@") && signature.contains("|context:1|"),
+        "{signature}"
+    );
+    run("").success().stdout(contains("COMET|nrefs:1|bs:20"));
+
+    // Without documents there is no context, without a source no COMET.
+    std::fs::remove_file(folder.0.path().join("test.docids")).unwrap();
+    run(" --comet-context 1").code(1).stderr(contains("--docids"));
+    folder
+        .evaluate(&format!("new.de -r test.de --comet {}", comet.display()))
+        .code(1)
+        .stderr(contains("--source"));
+    folder
+        .evaluate("new.de -r test.de -s test.en --comet nowhere")
+        .code(4)
+        .stderr(contains("nowhere: no model.safetensors"));
+}
+
+#[test]
 fn help_has_examples() {
     Folder::new().evaluate("--help").success().stdout(contains("Examples:"));
 }

@@ -27,6 +27,14 @@ fn the_demo_runs_from_nothing_and_leaves_models_for_every_command() {
         .success()
         .stdout(contains("with context").and(contains("distance 1")).and(contains("9 vectors")));
 
+    let report = fs::read_to_string(folder.path().join("demo/report.html")).unwrap();
+    for part in ["without context", "accuracy in per cent", "bits per token", "data-weights"] {
+        assert!(report.contains(part), "the report lacks {part}");
+    }
+    for address in ["http://", "https://", "src=", "@import"] {
+        assert!(!report.contains(address), "the report would fetch {address}");
+    }
+
     // What is there is found, not made again.
     let model = folder.path().join("demo/models/grouping/model.safetensors");
     let made = fs::metadata(&model).unwrap().modified().unwrap();
@@ -53,14 +61,129 @@ fn the_demo_runs_from_nothing_and_leaves_models_for_every_command() {
     let translated = fs::read_to_string(folder.path().join("film.de.srt")).unwrap();
     assert!(translated.contains("00:00:02,500 --> 00:00:03,000"), "{translated}");
 
-    abridge(folder.path())
+    // A part of the set is enough, and quicker.
+    let set = fs::read(folder.path().join("demo/data/text/contrastive.json")).unwrap();
+    let set: Vec<serde_json::Value> = serde_json::from_slice(&set).unwrap();
+    let part: Vec<_> = set.into_iter().step_by(15).collect();
+    fs::write(folder.path().join(SET), serde_json::to_string(&part).unwrap()).unwrap();
+    contrast_counts_as_the_script_of_contrapro_does(folder.path());
+    contrast_goes_on_compares_and_refuses(folder.path());
+    context_gains_are_measured(folder.path());
+}
+
+const SET: &str = "set.json";
+
+fn contrast_counts_as_the_script_of_contrapro_does(folder: &Path) {
+    let output = abridge(folder)
         .args(["contrast", "--model", "demo/models/sentence", "--json"])
-        .args(["--set", "demo/data/text/contrastive.json", "--scores", "scores.txt"])
+        .args(["--set", SET, "--scores", "scores.txt"])
         .assert()
+        .success();
+    let json: serde_json::Value = serde_json::from_slice(&output.get_output().stdout).unwrap();
+    let signature = json["contrast"]["signature"].as_str().unwrap();
+    assert!(signature.contains("|context:0|order:oldest-first|version:abridge-"), "{signature}");
+
+    // The script reads one line per candidate and, told to maximise, wants the first strictly above
+    // all others.
+    let scores = fs::read_to_string(folder.join("scores.txt")).unwrap();
+    let mut scores = scores.lines().map(|line| line.parse::<f64>().unwrap());
+    let examples = fs::read_to_string(folder.join(SET)).unwrap();
+    let examples: Vec<serde_json::Value> = serde_json::from_str(&examples).unwrap();
+    let mut right = std::collections::BTreeMap::new();
+    for example in &examples {
+        let reference = scores.next().unwrap();
+        let errors = example["errors"].as_array().unwrap();
+        let better = errors.iter().filter(|_| reference > scores.next().unwrap()).count();
+        let distance = match example["ante distance"].as_i64().unwrap() {
+            distance if distance > 3 => ">3".to_owned(),
+            distance => distance.to_string(),
+        };
+        *right.entry(distance).or_insert(0) += u64::from(better == errors.len());
+    }
+    assert_eq!(scores.next(), None);
+    let total: u64 = right.values().sum();
+    assert_eq!(json["contrast"]["report"]["total"]["correct"], total);
+    for row in json["contrast"]["report"]["by_distance"].as_array().unwrap() {
+        assert_eq!(row[1]["correct"], right[row[0].as_str().unwrap()], "{row}");
+    }
+}
+
+fn contrast_goes_on_compares_and_refuses(folder: &Path) {
+    let contrast = |model: &str, rest: &[&str]| {
+        let model = format!("demo/models/{model}");
+        abridge(folder).args(["contrast", "--set", SET, "--model", &model]).args(rest).assert()
+    };
+    // Against a file of scores and against the model itself: the same figures.
+    let by_file = contrast("grouping", &["--against", "scores.txt", "--scores", "g.txt"]);
+    let by_file = String::from_utf8(by_file.success().get_output().stdout.clone()).unwrap();
+    let by_model = contrast("grouping", &["--against", "demo/models/sentence"]);
+    let by_model = String::from_utf8(by_model.success().get_output().stdout.clone()).unwrap();
+    let tables = |text: &str| text.split("\nagainst ").next().unwrap().to_owned();
+    assert!(by_file.contains("McNemar's p") && by_file.contains("context:3"), "{by_file}");
+    assert_eq!(tables(&by_file), tables(&by_model));
+
+    // What a stopped run has kept is taken, and only by the same model and context.
+    let all = fs::read_to_string(folder.join("g.txt")).unwrap();
+    assert!(!folder.join("g.txt.part").exists());
+    contrast("grouping", &["--scores", "h.txt", "--context-size", "1"]).success();
+    fs::write(folder.join("h.txt.part"), "{}").unwrap();
+    contrast("grouping", &["--scores", "h.txt"]).code(2).stderr(contains("h.txt.part"));
+    assert_ne!(fs::read_to_string(folder.join("h.txt")).unwrap(), all);
+
+    contrast("grouping", &["--context-size", "4"]).code(1).stderr(contains("at most 3 back"));
+    contrast("grouping", &["--languages", "en-fr"])
+        .code(2)
+        .stderr(contains("the model translates en-de"));
+    let mut examples: Vec<serde_json::Value> =
+        serde_json::from_str(&fs::read_to_string(folder.join(SET)).unwrap()).unwrap();
+    examples.truncate(3);
+    for example in &mut examples {
+        example["src context"] = serde_json::json!(["One."]);
+    }
+    fs::write(folder.join("few.json"), serde_json::to_string(&examples).unwrap()).unwrap();
+    let few = |rest: &[&str]| {
+        abridge(folder)
+            .args(["contrast", "--set", "few.json", "--model", "demo/models/grouping"])
+            .args(rest)
+            .assert()
+    };
+    few(&[]).code(2).stderr(contains("3 sentences back").and(contains("--context-size 1")));
+    few(&["--context-size", "1"]).success();
+    few(&["--context-size", "1", "--against", "scores.txt"])
+        .code(2)
+        .stderr(contains("144 scores, but the set has 9 candidates"));
+}
+
+fn context_gains_are_measured(folder: &Path) {
+    let source = "Anna saw a dog.\nIt was big.\nIt slept.\n\nBen saw a cat.\nIt was small.\n";
+    let target = "Anna sah einen Hund.\nEr war groß.\nEr schlief.\n\nBen sah eine Katze.\n\
+                  Sie war klein.\n";
+    fs::write(folder.join("gain.en"), source).unwrap();
+    fs::write(folder.join("gain.de"), target).unwrap();
+    let cxmi = |model: &str, rest: &[&str]| {
+        let model = format!("demo/models/{model}");
+        abridge(folder)
+            .args(["cxmi", "--model", &model, "--source", "gain.en", "--reference", "gain.de"])
+            .args(rest)
+            .assert()
+    };
+    let output = cxmi("grouping", &["--json", "--context-sizes", "1,2"]).success();
+    let json: serde_json::Value = serde_json::from_slice(&output.get_output().stdout).unwrap();
+    let found = &json["cxmi"];
+    // Three sentences are not the first of their document.
+    assert_eq!(found["report"]["sentences"], 3);
+    assert_eq!(found["sizes"].as_array().unwrap().len(), 2);
+    let lines = found["report"]["lines"].as_array().unwrap();
+    let sum: f64 = lines.iter().map(|line| line["gain"].as_f64().unwrap()).sum();
+    assert!((sum / 3.0 - found["score"].as_f64().unwrap()).abs() < 1e-9);
+    assert!(lines.iter().all(|line| line["gain"] != 0.0 && line["random"] != line["gain"]));
+    assert_eq!(lines[1]["words"][0][0], "Er");
+    assert!(found["signature"].as_str().unwrap().contains("|context:2|order:oldest-first|seed:1|"));
+    cxmi("grouping", &[])
         .success()
-        .stdout(contains("\"signature\"").and(contains("\"by_distance\"")));
-    let scores = fs::read_to_string(folder.path().join("scores.txt")).unwrap();
-    assert_eq!(scores.lines().count(), 720 * 3);
+        .stdout(contains("context 3, random").and(contains("words that gained most")));
+    cxmi("sentence", &[]).code(1).stderr(contains("needs a model that can use context"));
+    cxmi("grouping", &["--context-sizes", "4"]).code(1).stderr(contains("the 3 of the model"));
 }
 
 #[test]

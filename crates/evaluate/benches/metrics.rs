@@ -14,7 +14,7 @@ use std::process::Command;
 use std::time::Instant;
 
 use abridge_evaluate::{
-    Bleu, ChrF, Metric, NumpyRandom, PairedTest, References, Statistics, Ter, compare,
+    Bleu, ChrF, NumpyRandom, PairedTest, References, Statistics, Ter, TextMetric, compare,
 };
 
 /// Prints the seconds that sacreBLEU takes for each metric, and its scores.
@@ -78,7 +78,7 @@ fn rayon_threads() -> usize {
 
 fn measure(texts: &Texts) -> Vec<Measured> {
     let part = texts.reference.len() / 10;
-    let metrics: [(&dyn Metric, usize); 4] = [
+    let metrics: [(&dyn TextMetric, usize); 4] = [
         (&Bleu::default(), texts.reference.len()),
         (&ChrF::default(), texts.reference.len()),
         (&ChrF::plus_plus(), texts.reference.len()),

@@ -4,7 +4,7 @@ use std::str::FromStr;
 
 use abridge_corpus::Error;
 
-use crate::metric::{Metric, ResampleScore};
+use crate::metric::{Metric, ResampleScore, TextMetric};
 use crate::ngram::{NgramMatcher, WordNumbers, ngram_total};
 use crate::real::Real;
 use crate::signature::Field;
@@ -242,6 +242,29 @@ impl Metric for Bleu {
         2 + 2 * self.max_order
     }
 
+    fn score(&self, sums: &[f64]) -> f64 {
+        self.parts_in(sums).score
+    }
+
+    fn resample_score(&self, sums: &[f32]) -> ResampleScore {
+        ResampleScore::Double(self.parts_in(sums).score)
+    }
+
+    fn details(&self, sums: &[f64]) -> Option<String> {
+        let parts = self.parts(sums);
+        let precisions: Vec<String> = parts.precisions.iter().map(|p| format!("{p:.1}")).collect();
+        Some(format!(
+            "{} (BP = {:.3} ratio = {:.3} hyp_len = {} ref_len = {})",
+            precisions.join("/"),
+            parts.brevity_penalty,
+            parts.length_ratio(),
+            parts.hypothesis_length,
+            parts.reference_length
+        ))
+    }
+}
+
+impl TextMetric for Bleu {
     fn count(&self, hypothesis: &str, references: &[&str]) -> Vec<f64> {
         let hypothesis = self.prepare(hypothesis);
         let references: Vec<String> = references.iter().map(|line| self.prepare(line)).collect();
@@ -271,27 +294,6 @@ impl Metric for Bleu {
             row[1 + self.max_order + order] = ngram_total(hypothesis.len(), order) as f64;
         }
         row
-    }
-
-    fn score(&self, sums: &[f64]) -> f64 {
-        self.parts_in(sums).score
-    }
-
-    fn resample_score(&self, sums: &[f32]) -> ResampleScore {
-        ResampleScore::Double(self.parts_in(sums).score)
-    }
-
-    fn details(&self, sums: &[f64]) -> Option<String> {
-        let parts = self.parts(sums);
-        let precisions: Vec<String> = parts.precisions.iter().map(|p| format!("{p:.1}")).collect();
-        Some(format!(
-            "{} (BP = {:.3} ratio = {:.3} hyp_len = {} ref_len = {})",
-            precisions.join("/"),
-            parts.brevity_penalty,
-            parts.length_ratio(),
-            parts.hypothesis_length,
-            parts.reference_length
-        ))
     }
 }
 

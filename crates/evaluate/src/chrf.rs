@@ -1,6 +1,6 @@
 //! chrF (Popović, 2015) and chrF++ (Popović, 2017).
 
-use crate::metric::{Metric, ResampleScore};
+use crate::metric::{Metric, ResampleScore, TextMetric};
 use crate::ngram::{NgramMatcher, WordNumbers, ngram_total};
 use crate::real::Real;
 use crate::signature::Field;
@@ -149,6 +149,16 @@ impl Metric for ChrF {
     }
 
     /// The counts of the reference with the best score, of equally good ones the first.
+    fn score(&self, sums: &[f64]) -> f64 {
+        self.f_score(sums)
+    }
+
+    fn resample_score(&self, sums: &[f32]) -> ResampleScore {
+        ResampleScore::Single(self.f_score(sums))
+    }
+}
+
+impl TextMetric for ChrF {
     fn count(&self, hypothesis: &str, references: &[&str]) -> Vec<f64> {
         let lowered: Vec<String>;
         let lowered_hypothesis: String;
@@ -187,14 +197,6 @@ impl Metric for ChrF {
             }
         }
         best
-    }
-
-    fn score(&self, sums: &[f64]) -> f64 {
-        self.f_score(sums)
-    }
-
-    fn resample_score(&self, sums: &[f32]) -> ResampleScore {
-        ResampleScore::Single(self.f_score(sums))
     }
 }
 

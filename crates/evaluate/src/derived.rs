@@ -1,7 +1,7 @@
 //! Metrics made from BLEU: document BLEU and the length ratio.
 
 use crate::bleu::Bleu;
-use crate::metric::{Metric, ResampleScore};
+use crate::metric::{Metric, ResampleScore, TextMetric};
 use crate::real::Real;
 use crate::signature::Field;
 
@@ -31,10 +31,6 @@ impl Metric for DocumentBleu {
         self.bleu.width()
     }
 
-    fn count(&self, hypothesis: &str, references: &[&str]) -> Vec<f64> {
-        self.bleu.count(hypothesis, references)
-    }
-
     fn score(&self, sums: &[f64]) -> f64 {
         self.bleu.score(sums)
     }
@@ -45,6 +41,12 @@ impl Metric for DocumentBleu {
 
     fn details(&self, sums: &[f64]) -> Option<String> {
         self.bleu.details(sums)
+    }
+}
+
+impl TextMetric for DocumentBleu {
+    fn count(&self, hypothesis: &str, references: &[&str]) -> Vec<f64> {
+        self.bleu.count(hypothesis, references)
     }
 }
 
@@ -75,10 +77,6 @@ impl Metric for LengthRatio {
         2
     }
 
-    fn count(&self, hypothesis: &str, references: &[&str]) -> Vec<f64> {
-        self.bleu.lengths(hypothesis, references).to_vec()
-    }
-
     fn score(&self, sums: &[f64]) -> f64 {
         Self::ratio(sums)
     }
@@ -89,6 +87,12 @@ impl Metric for LengthRatio {
 
     fn details(&self, sums: &[f64]) -> Option<String> {
         Some(format!("{:.0} words for {:.0}", sums[0], sums[1]))
+    }
+}
+
+impl TextMetric for LengthRatio {
+    fn count(&self, hypothesis: &str, references: &[&str]) -> Vec<f64> {
+        self.bleu.lengths(hypothesis, references).to_vec()
     }
 }
 

@@ -64,6 +64,17 @@ impl Documents {
         Self { documents }
     }
 
+    /// The last `size` lines before this one in its document; none for a line outside of documents.
+    pub fn before(&self, line: usize, size: usize) -> Range<usize> {
+        let place = self.documents.partition_point(|document| document.lines.end <= line);
+        match self.documents.get(place) {
+            Some(document) if document.lines.start <= line => {
+                document.lines.start.max(line.saturating_sub(size))..line
+            }
+            _ => line..line,
+        }
+    }
+
     /// The documents.
     pub fn iter(&self) -> std::slice::Iter<'_, DocumentLines> {
         self.documents.iter()
@@ -123,6 +134,13 @@ mod tests {
         let documents = Documents::between([true, false, false, true, true, false, true]);
         let found: Vec<_> = documents.iter().map(|d| (d.id.as_str(), d.lines.clone())).collect();
         assert_eq!(found, [("1", 1..3), ("2", 5..6)]);
+    }
+
+    #[test]
+    fn context_stays_within_its_document() {
+        let documents = Documents::between([false, false, true, false, false, false]);
+        let before: Vec<Range<usize>> = (0..6).map(|line| documents.before(line, 2)).collect();
+        assert_eq!(before, [0..0, 0..1, 2..2, 3..3, 3..4, 3..5]);
     }
 
     #[test]

@@ -3,13 +3,19 @@
 
 mod bleu;
 mod chrf;
+pub mod comet;
 mod contrast;
+mod cxmi;
 mod derived;
 mod documents;
 mod edit_distance;
+mod hash;
 mod input;
+pub mod inspect;
 mod metric;
 mod ngram;
+pub mod picture;
+pub mod profile;
 mod pronoun;
 mod random;
 mod real;
@@ -23,11 +29,20 @@ pub mod whitespace;
 
 pub use bleu::{Bleu, BleuScore, Smoothing};
 pub use chrf::ChrF;
-pub use contrast::{Accuracy, ContrastiveReport, is_preferred};
+pub use contrast::{
+    Accuracy, ComparisonRow, ContrastiveComparison, ContrastiveReport, Identity, McNemar,
+    check_context, check_languages, is_preferred, limit_context, part_file, read_scores, score_set,
+    set_hash, write_scores,
+};
+pub use cxmi::{
+    CxmiReport, CxmiSettings, Gain, SentenceGain, WordGain, cxmi, cxmi_sentences, documents_hash,
+};
 pub use derived::{DocumentBleu, LengthRatio};
 pub use documents::{DocumentLines, Documents};
 pub use input::{Files, TestSet};
-pub use metric::{Metric, ResampleScore, Score, Statistics, corpus_score, sentence_score};
+pub use metric::{
+    Metric, ResampleScore, Score, Statistics, TextMetric, corpus_score, sentence_score,
+};
 pub use pronoun::{
     PronounCounts, PronounInput, PronounLanguage, PronounReport, PronounRow, SourceFilter,
     pronoun_report,

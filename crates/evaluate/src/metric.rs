@@ -20,9 +20,6 @@ pub trait Metric: Send + Sync {
     /// How many counts a segment has.
     fn width(&self) -> usize;
 
-    /// The counts of one segment; there is at least one reference.
-    fn count(&self, hypothesis: &str, references: &[&str]) -> Vec<f64>;
-
     /// The score of the summed counts.
     fn score(&self, sums: &[f64]) -> f64;
 
@@ -46,6 +43,12 @@ pub trait Metric: Send + Sync {
     }
 }
 
+/// A metric that reads the words of a translation and its references, and nothing else.
+pub trait TextMetric: Metric {
+    /// The counts of one segment; there is at least one reference.
+    fn count(&self, hypothesis: &str, references: &[&str]) -> Vec<f64>;
+}
+
 /// The score of a resample, and in which precision it is compared.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum ResampleScore {
@@ -65,7 +68,7 @@ pub struct Statistics {
 impl Statistics {
     /// Counts every segment. The result does not depend on the number of threads.
     pub fn collect<S: AsRef<str> + Sync>(
-        metric: &dyn Metric,
+        metric: &dyn TextMetric,
         hypotheses: &[S],
         references: &References,
     ) -> Result<Self> {
@@ -89,6 +92,11 @@ impl Statistics {
             })
             .collect();
         Ok(Self { width: metric.width(), values: rows.concat() })
+    }
+
+    /// The scores of segments that were computed elsewhere, each with the count 1.
+    pub fn of_scores(scores: &[f64]) -> Self {
+        Self { width: 2, values: scores.iter().flat_map(|&score| [score, 1.0]).collect() }
     }
 
     /// How many segments were counted.
@@ -166,7 +174,7 @@ pub struct Score {
 /// # Ok::<(), abridge_corpus::Error>(())
 /// ```
 pub fn corpus_score<S: AsRef<str> + Sync>(
-    metric: &dyn Metric,
+    metric: &dyn TextMetric,
     hypotheses: &[S],
     references: &References,
 ) -> Result<Score> {
@@ -180,6 +188,6 @@ pub fn corpus_score<S: AsRef<str> + Sync>(
 }
 
 /// Scores one segment against its references. For BLEU set [`crate::Bleu::effective_order`].
-pub fn sentence_score(metric: &dyn Metric, hypothesis: &str, references: &[&str]) -> f64 {
+pub fn sentence_score(metric: &dyn TextMetric, hypothesis: &str, references: &[&str]) -> f64 {
     metric.score(&metric.count(hypothesis, references))
 }

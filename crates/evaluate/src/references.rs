@@ -78,6 +78,12 @@ impl References {
         self.streams.iter().filter_map(|stream| stream[segment].as_deref()).collect()
     }
 
+    /// The first reference of every segment.
+    pub fn first(&self) -> Vec<String> {
+        let first = |segment: usize| self.of_segment(segment).first().copied().unwrap_or_default();
+        (0..self.len()).map(|segment| first(segment).to_owned()).collect()
+    }
+
     /// How many references the segments have.
     pub fn count(&self) -> ReferenceCount {
         let counts: BTreeSet<usize> = (0..self.len())

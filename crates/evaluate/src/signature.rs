@@ -58,6 +58,19 @@ impl Signature {
         Self { fields }
     }
 
+    /// The signature of a score that sacreBLEU does not have.
+    pub(crate) fn abridge(
+        references: ReferenceCount,
+        test: Vec<Field>,
+        metric: Vec<Field>,
+    ) -> Self {
+        let mut signature = Self::sacrebleu(references, test, metric);
+        signature.fields.pop();
+        let version = concat!("abridge-", env!("CARGO_PKG_VERSION"));
+        signature.fields.push(Field::new("version", "v", version));
+        signature
+    }
+
     /// The form with abbreviated names, `#:1|c:mixed|…`.
     pub fn short(&self) -> String {
         self.join(|field| field.short)

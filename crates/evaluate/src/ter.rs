@@ -5,7 +5,7 @@ use std::cmp::Reverse;
 use std::ops::Range;
 
 use crate::edit_distance::EditDistance;
-use crate::metric::{Metric, ResampleScore};
+use crate::metric::{Metric, ResampleScore, TextMetric};
 use crate::ngram::WordNumbers;
 use crate::real::Real;
 use crate::signature::Field;
@@ -83,6 +83,20 @@ impl Metric for Ter {
         2
     }
 
+    fn score(&self, sums: &[f64]) -> f64 {
+        Self::rate(sums)
+    }
+
+    fn resample_score(&self, sums: &[f32]) -> ResampleScore {
+        ResampleScore::Single(Self::rate(sums))
+    }
+
+    fn higher_is_better(&self) -> bool {
+        false
+    }
+}
+
+impl TextMetric for Ter {
     fn count(&self, hypothesis: &str, references: &[&str]) -> Vec<f64> {
         let hypothesis = self.prepare(hypothesis);
         let references: Vec<String> =
@@ -97,18 +111,6 @@ impl Metric for Ter {
             fewest = fewest.min(edits(&hypothesis, &reference));
         }
         vec![fewest as f64, length as f64 / references.len() as f64]
-    }
-
-    fn score(&self, sums: &[f64]) -> f64 {
-        Self::rate(sums)
-    }
-
-    fn resample_score(&self, sums: &[f32]) -> ResampleScore {
-        ResampleScore::Single(Self::rate(sums))
-    }
-
-    fn higher_is_better(&self) -> bool {
-        false
     }
 }
 

@@ -4,12 +4,12 @@
 #![allow(clippy::unwrap_used)]
 
 use abridge_evaluate::{
-    Bleu, ChrF, Metric, PairedTest, References, Statistics, Ter, Tokenizer, compare, whitespace,
+    Bleu, ChrF, PairedTest, References, Statistics, Ter, TextMetric, Tokenizer, compare, whitespace,
 };
 use proptest::prelude::*;
 
-fn metrics() -> Vec<Box<dyn Metric>> {
-    let mut metrics: Vec<Box<dyn Metric>> = vec![
+fn metrics() -> Vec<Box<dyn TextMetric>> {
+    let mut metrics: Vec<Box<dyn TextMetric>> = vec![
         Box::new(ChrF::default()),
         Box::new(ChrF { whitespace: true, epsilon_smoothing: true, ..ChrF::plus_plus() }),
         Box::new(Ter::default()),

@@ -9,8 +9,8 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use abridge_evaluate::{
-    Bleu, ChrF, Metric, PairedTest, References, Resampling, SACREBLEU_VERSION, Smoothing,
-    Statistics, Ter, compare, corpus_score, interval, sentence_score,
+    Bleu, ChrF, PairedTest, References, Resampling, SACREBLEU_VERSION, Smoothing, Statistics, Ter,
+    TextMetric, compare, corpus_score, interval, sentence_score,
 };
 use serde::Deserialize;
 use serde_json::Value;
@@ -115,7 +115,7 @@ fn ter(options: &BTreeMap<String, Value>) -> Ter {
     ter
 }
 
-fn metric(name: &str, options: &BTreeMap<String, Value>) -> Box<dyn Metric> {
+fn metric(name: &str, options: &BTreeMap<String, Value>) -> Box<dyn TextMetric> {
     match name {
         "bleu" => Box::new(bleu(options)),
         "chrf" => Box::new(chrf(options)),

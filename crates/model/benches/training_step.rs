@@ -6,6 +6,10 @@
 //! cargo bench -p abridge-model -- --width base --preset grouping --context 0,10
 //! ```
 //!
+//! As in training, each core has a worker with its share of the sentences. With the environment
+//! variable `ABRIDGE_OPERATIONS=plain` the operations of the engine are measured instead of the
+//! fused ones.
+//!
 //! Every sentence is encoded once, so a step at context size 10 should cost little more than one at
 //! context size 0. Each row runs in a process of its own, for its peak memory; compare rows of one
 //! run, for machines are noisy.
@@ -15,9 +19,11 @@ use std::time::Instant;
 
 use abridge_model::tokens::{END, SPECIAL_TOKENS};
 use abridge_model::{
-    Batch, Dropout, Example, ModelConfig, Packed, Preset, Purpose, SourceBatch, Width, random,
+    Batch, Dropout, Example, Model, ModelConfig, Packed, Preset, Purpose, SourceBatch, Width, ops,
+    random,
 };
-use burn::tensor::Device;
+use burn::module::{Module, ModuleMapper, Param};
+use burn::tensor::{Device, Gradients, Tensor};
 
 /// What to measure, from the command line.
 #[derive(Clone, Debug)]
@@ -27,6 +33,7 @@ struct Options {
     contexts: Vec<usize>,
     steps: usize,
     sentences: usize,
+    workers: usize,
     /// In a child process: measure one row and print it.
     is_row: bool,
 }
@@ -39,6 +46,7 @@ impl Options {
             contexts: vec![0, 1, 3, 10],
             steps: 3,
             sentences: 64,
+            workers: std::thread::available_parallelism().map_or(1, usize::from),
             is_row: false,
         };
         let mut arguments = std::env::args().skip(1);
@@ -50,6 +58,7 @@ impl Options {
                 "--context" => options.contexts = list(&value()),
                 "--steps" => options.steps = value().parse().expect("a number"),
                 "--sentences" => options.sentences = value().parse().expect("a number"),
+                "--workers" => options.workers = value().parse().expect("a number"),
                 "--row" => options.is_row = true,
                 // What `cargo bench` adds.
                 "--bench" => {}
@@ -73,8 +82,11 @@ fn main() {
         return row(&options);
     }
     println!(
-        "{} consecutive sentences per step, source and target lengths of mean 22 and deviation 12",
-        options.sentences
+        "{} consecutive sentences per step, shared by {} workers; source and target lengths of \
+         mean 22 and deviation 12; {}",
+        options.sentences,
+        options.workers,
+        ops::instructions()
     );
     println!(
         "{:<6} {:<15} {:>3} {:>9} {:>7} {:>10} {:>11} {:>10}",
@@ -109,6 +121,7 @@ fn measure(
         .args(["--row", "--width", width.name(), "--preset", preset.name()])
         .args(["--context", &context.to_string(), "--steps", &options.steps.to_string()])
         .args(["--sentences", &options.sentences.to_string()])
+        .args(["--workers", &options.workers.to_string()])
         .output()
         .expect("the row can be run");
     let text = String::from_utf8_lossy(&output.stdout);
@@ -129,15 +142,22 @@ fn row(options: &Options) {
     let vocabulary = if width == Width::Base { 19_804 } else { 8_000 };
     let config = preset.config(width, vocabulary, vocabulary, context);
     let model = config.init(1, &Device::flex().autodiff()).expect("a preset makes sense");
-    let batch = batch(&config, options.sentences);
+    let share = options.sentences / options.workers;
+    let batches: Vec<Batch> =
+        (0..options.workers as u64).map(|i| batch(&config, share, i)).collect();
+    let words: usize = batches.iter().map(|batch| batch.targets.tokens().len()).sum();
+    let pool = || rayon::ThreadPoolBuilder::new().num_threads(1).build().expect("a thread");
+    let pools: Vec<rayon::ThreadPool> = batches.iter().map(|_| pool()).collect();
     let mut seconds = Vec::new();
     let mut cpu = 0.0;
     for step in 0..=options.steps {
         let (start, cpu_start) = (Instant::now(), cpu_seconds());
-        let mut dropout = Dropout::new(config.dropout, step as u64);
-        let loss = model.loss(&batch, 0.1, &mut dropout).expect("the batch fits the model");
-        let gradients = (loss.smoothed / loss.tokens as f64).backward();
-        drop(gradients);
+        std::thread::scope(|scope| {
+            for (batch, pool) in batches.iter().zip(&pools) {
+                let (model, dropout) = (&model, Dropout::new(config.dropout, step as u64));
+                scope.spawn(move || pool.install(|| drop(gradients(model, batch, dropout))));
+            }
+        });
         // The first step draws the weights.
         if step > 0 {
             seconds.push(start.elapsed().as_secs_f64());
@@ -148,18 +168,31 @@ fn row(options: &Options) {
     let median = seconds[seconds.len() / 2];
     println!(
         "{} {} {} {}",
-        options.sentences as f64 / median,
-        batch.targets.tokens().len() as f64 / median,
+        (share * options.workers) as f64 / median,
+        words as f64 / median,
         cpu / options.steps as f64,
         peak_mebibytes()
     );
 }
 
+/// Forward and backward with leaves of its own, as a worker in training does it.
+fn gradients(model: &Model, batch: &Batch, mut dropout: Dropout) -> Gradients {
+    struct OwnLeaves;
+    impl ModuleMapper for OwnLeaves {
+        fn map_float<const D: usize>(&mut self, param: Param<Tensor<D>>) -> Param<Tensor<D>> {
+            param.map(|value| Tensor::from_inner(value.inner()).require_grad())
+        }
+    }
+    let model = model.clone().map(&mut OwnLeaves);
+    let loss = model.loss(batch, 0.1, &mut dropout).expect("the batch fits the model");
+    loss.smoothed.backward()
+}
+
 /// A run of consecutive sentences from the middle of a document, with the context before it.
-fn batch(config: &ModelConfig, sentences: usize) -> Batch {
+fn batch(config: &ModelConfig, sentences: usize, worker: u64) -> Batch {
     let before = config.context_size;
     let text = |side: u64, count: usize, vocabulary: usize| -> Vec<Vec<u32>> {
-        (0..count as u64).map(|i| sentence(random::key(&[side, i]), vocabulary)).collect()
+        (0..count as u64).map(|i| sentence(random::key(&[side, i, worker]), vocabulary)).collect()
     };
     let sources = text(0, before + sentences, config.source_vocabulary);
     let targets = text(1, sentences, config.target_vocabulary);

@@ -80,13 +80,12 @@ impl Model {
         }
         check_sequences("translation", targets, self.config().target_vocabulary)?;
         let words = self.words_before(targets);
-        let device = self.device();
         let views: Vec<View> = (0..sources.len()).map(|i| self.view(sources, i)).collect();
         let mut attended: Vec<Attended> = views
             .iter()
             .map(|view| Attended { rows: view.rows.clone(), layers: Vec::new() })
             .collect();
-        let own = AttentionLayout::causal(words.segments(), &device);
+        let own = AttentionLayout::causal(words.segments());
         let mut dropout = Dropout::off();
         let mut x = self.decoder.embedding.forward(&words, &mut dropout);
         for (layer, looked) in self.decoder.layers.iter().zip(&sources.layers) {

@@ -63,6 +63,14 @@ impl Attention {
         KeyValue { key: self.key.forward(states.clone()), value: self.value.forward(states) }
     }
 
+    /// [`Self::project`] of states whose projections are known: only the gradient is new.
+    pub(crate) fn project_again(&self, known: KeyValue, states: Tensor<2>) -> KeyValue {
+        KeyValue {
+            key: self.key.forward_again(known.key, states.clone()),
+            value: self.value.forward_again(known.value, states),
+        }
+    }
+
     /// Projects what is added to states that are projected already.
     ///
     /// Keys and values are linear, so `project(x + e)` is `project(x) + project_shift(e)`: the
@@ -116,6 +124,6 @@ impl FeedForward {
     /// - x: `[rows, width]`
     /// - result: `[rows, outputs]`
     pub fn forward(&self, x: Tensor<2>) -> Tensor<2> {
-        self.output.forward(burn::tensor::activation::relu(self.hidden.forward(x)))
+        self.output.forward(self.hidden.forward_rectified(x))
     }
 }

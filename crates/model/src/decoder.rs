@@ -7,6 +7,7 @@ use burn::tensor::activation::sigmoid;
 use crate::ModelConfig;
 use crate::attention::{Attention, FeedForward, Looked};
 use crate::config::{Context, Integration};
+use crate::context_rows::ContextRows;
 use crate::dropout::Dropout;
 use crate::embedding::{LearnedPositions, TokenEmbedding};
 use crate::init::Init;
@@ -145,14 +146,14 @@ impl Decoder {
     /// Projects the source states, and the rows of the context, for every layer.
     ///
     /// # Shapes
-    /// - source: `[source rows, width]`, context: `[context rows, width]`
+    /// - source: `[source rows, width]`
     pub(crate) fn look_at(
         &self,
         source: Tensor<2>,
-        context: Option<Tensor<2>>,
+        context: Option<&ContextRows>,
         seen: Vec<Seen>,
     ) -> Sources {
-        let context = context.map(|rows| self.project_context(&rows));
+        let context = context.map(|rows| self.project_context(rows));
         self.look_at_projected(source, context, seen)
     }
 
@@ -196,8 +197,8 @@ impl Decoder {
     }
 
     /// Projects rows of the context for every layer.
-    pub(crate) fn project_context(&self, rows: &Tensor<2>) -> Vec<KeyValue> {
-        self.layers.iter().map(|layer| layer.reads_context().project(rows.clone())).collect()
+    pub(crate) fn project_context(&self, rows: &ContextRows) -> Vec<KeyValue> {
+        self.layers.iter().map(|layer| rows.project(layer.reads_context())).collect()
     }
 
     /// What a slot adds to the keys and values of the entry in it.
@@ -206,10 +207,11 @@ impl Decoder {
         Some(layer.reads_context().project_shift(segments))
     }
 
-    /// Scores of the next word after each of the given ones, all at once.
+    /// The last layer's states of all given words at once; [`TokenEmbedding::logits`] of them
+    /// scores the next words.
     ///
     /// # Shapes
-    /// - result: `[words, vocabulary]`
+    /// - result: `[words, width]`
     pub(crate) fn forward(
         &self,
         words: &Packed,
@@ -217,20 +219,19 @@ impl Decoder {
         dropout: &mut Dropout,
     ) -> Tensor<2> {
         let mut x = self.embedding.forward(words, dropout);
-        let device = x.device();
         let layout = |blocks: fn(&Seen) -> &Vec<Block>| {
             let blocks: Vec<Vec<Block>> =
                 sources.seen.iter().map(|seen| blocks(seen).clone()).collect();
-            AttentionLayout::new(words.segments(), &blocks, &device)
+            AttentionLayout::new(words.segments(), blocks)
         };
-        let own = AttentionLayout::causal(words.segments(), &device);
+        let own = AttentionLayout::causal(words.segments());
         let source = layout(|seen| &seen.source);
         let context = layout(|seen| &seen.context);
         for (layer, looked) in self.layers.iter().zip(&sources.layers) {
             let mut sight = AllWords { own: &own, source: &source, context: &context, looked };
             x = layer.forward(x, &mut sight, dropout);
         }
-        self.embedding.logits(x)
+        x
     }
 }
 
@@ -263,6 +264,16 @@ impl DecoderLayer {
 }
 
 impl ContextAttention {
+    /// Whether it looks from where the cross-attention looks, instead of from what that returned.
+    pub fn is_parallel(&self) -> bool {
+        self.parallel
+    }
+
+    /// Whether the gate stands where the published implementation has it.
+    pub fn is_gated_after_norm(&self) -> bool {
+        self.gate_after_norm
+    }
+
     /// # Shapes
     /// - x and result: `[words, width]`
     fn forward(&self, x: Tensor<2>, sight: &mut impl Sight, dropout: &mut Dropout) -> Tensor<2> {
@@ -287,7 +298,7 @@ impl ContextAttention {
 }
 
 impl KeyValue {
-    fn followed_by(self, other: Self) -> Self {
+    pub(crate) fn followed_by(self, other: Self) -> Self {
         Self {
             key: Tensor::cat(vec![self.key, other.key], 0),
             value: Tensor::cat(vec![self.value, other.value], 0),

@@ -18,8 +18,11 @@ pub struct Dropout {
 /// Which channels one use of dropout zeroes.
 #[derive(Clone, Copy, Debug)]
 pub struct DropoutMask {
-    rate: f64,
     key: u64,
+    /// Random values below it are dropped.
+    threshold: u32,
+    /// What the others are multiplied by.
+    keep: f32,
 }
 
 impl Dropout {
@@ -38,19 +41,23 @@ impl Dropout {
     /// The mask of the next place, or `None` where nothing is dropped.
     pub fn next_mask(&mut self) -> Option<DropoutMask> {
         self.place += 1;
-        (self.rate > 0.0)
-            .then(|| DropoutMask { rate: self.rate, key: random::key(&[self.key, self.place]) })
+        (self.rate > 0.0).then(|| DropoutMask {
+            key: random::key(&[self.key, self.place]),
+            threshold: (self.rate * 2f64.powi(32)) as u32,
+            keep: (1.0 / (1.0 - self.rate)) as f32,
+        })
     }
 }
 
 impl DropoutMask {
-    /// The factors: 0 for what is dropped, `1 / (1 - rate)` for the rest.
+    /// What element `i` is multiplied by: 0 if it is dropped, `1 / (1 - rate)` if not.
+    #[inline(always)]
+    pub(crate) fn factor(self, i: usize) -> f32 {
+        if random::short_value(self.key, i as u32) < self.threshold { 0.0 } else { self.keep }
+    }
+
     fn factors(self, elements: usize) -> Vec<f32> {
-        let threshold = (self.rate * 2f64.powi(64)) as u64;
-        let keep = (1.0 / (1.0 - self.rate)) as f32;
-        (0..elements as u64)
-            .map(|i| if random::value(self.key, i) < threshold { 0.0 } else { keep })
-            .collect()
+        (0..elements).map(|i| self.factor(i)).collect()
     }
 
     /// Applies the mask.

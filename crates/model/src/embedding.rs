@@ -1,7 +1,7 @@
 //! Tokens and places become vectors.
 
 use burn::module::{Module, Param};
-use burn::tensor::{Device, Tensor, TensorData};
+use burn::tensor::{Tensor, TensorData};
 
 use crate::dropout::Dropout;
 use crate::init::{Init, Values};
@@ -45,7 +45,8 @@ impl TokenEmbedding {
         let width = weight.dims()[1];
         let tokens = indices(tokens.iter().map(|&token| token as usize), &device);
         let furthest = places.iter().copied().max().unwrap_or(0);
-        let positions = sinusoids(furthest + 1, width, &device).select(0, indices(places, &device));
+        let table = TensorData::new(sinusoids(furthest + 1, width), [furthest + 1, width]);
+        let positions = Tensor::from_data(table, &device).select(0, indices(places, &device));
         let embedded = weight.select(0, tokens) * (width as f64).sqrt() + positions;
         match dropout.next_mask() {
             Some(mask) => mask.apply(embedded),
@@ -67,7 +68,10 @@ impl TokenEmbedding {
 ///
 /// The first position has the angle 2: the published tables start after the index of padding,
 /// which is 1.
-fn sinusoids(positions: usize, width: usize, device: &Device) -> Tensor<2> {
+///
+/// # Shapes
+/// - result: `[positions, width]`
+pub(crate) fn sinusoids(positions: usize, width: usize) -> Vec<f32> {
     const FIRST_ANGLE: usize = 2;
     let half = width / 2;
     let step = 10_000f64.ln() / (half as f64 - 1.0).max(1.0);
@@ -77,7 +81,7 @@ fn sinusoids(positions: usize, width: usize, device: &Device) -> Tensor<2> {
         table.extend((0..half).map(|i| angle(i).sin() as f32));
         table.extend((0..half).map(|i| angle(i).cos() as f32));
     }
-    Tensor::from_data(TensorData::new(table, [positions, width]), device)
+    table
 }
 
 /// A learned vector per place; place `i` has row `i + 1`, and row 0 is never used.

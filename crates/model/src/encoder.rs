@@ -50,7 +50,7 @@ impl Encoder {
         segments: &Segments,
         dropout: &mut Dropout,
     ) -> Tensor<2> {
-        let layout = AttentionLayout::within(segments, &embedded.device());
+        let layout = AttentionLayout::within(segments);
         self.layers.iter().fold(embedded, |x, layer| layer.forward(x, &layout, dropout))
     }
 }

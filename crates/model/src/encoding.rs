@@ -1,11 +1,13 @@
 //! From sentences to what the decoder looks at: the four ways in which context enters.
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 
 use burn::tensor::Tensor;
 
 use crate::batch::{Example, SourceBatch};
 use crate::config::Context;
+use crate::context_rows::{ContextRows, Kind};
 use crate::decoder::Seen;
 use crate::dropout::Dropout;
 use crate::memory::Reach;
@@ -20,8 +22,8 @@ use crate::tokens::{BREAK, END};
 pub struct Encoded {
     /// The encoder's states, `[source rows, width]`.
     pub states: Tensor<2>,
-    /// Memory entries, or the second encoder's states, `[context rows, width]`.
-    pub context: Option<Tensor<2>>,
+    /// Memory entries, or the second encoder's states.
+    pub context: Option<ContextRows>,
     /// Which rows each example sees.
     pub seen: Vec<Seen>,
 }
@@ -105,7 +107,8 @@ impl Model {
         encoded.context = self
             .context_encoder
             .as_ref()
-            .map(|encoder| encoder.forward(embedded, contexts.segments(), dropout));
+            .map(|encoder| encoder.forward(embedded, contexts.segments(), dropout))
+            .map(ContextRows::new);
         encoded
     }
 
@@ -130,10 +133,8 @@ impl Model {
 
     /// Memory: every sentence is encoded once, shortened once, and seen from many slots.
     ///
-    /// Rows of the context come in up to three kinds, one for each [`Reach`] that a slot may have:
-    /// with the gradient, without it (the same values, detached), and shortened from detached
-    /// states. An entry that stands in slots of different reach is there, and is projected, once
-    /// for each; in inference there is only one kind.
+    /// In training, rows of the context come in a kind for each [`Reach`] that a slot has: with
+    /// the gradient, without it, and shortened from states without it.
     fn encode_with_memory(&self, batch: &SourceBatch, dropout: &mut Dropout) -> Encoded {
         let shortener = self.shortener.as_ref().expect("a model with a memory has a shortener");
         let plan = MemoryPlan::new(self, shortener, batch);
@@ -147,44 +148,90 @@ impl Model {
             Tensor::cat(vec![trained, untrained], 0)
         };
 
-        let mut parts = Vec::new();
-        let mut first_row = [0; 3];
-        let mut segments = [const { None }; 3];
-        let mut rows = 0;
-        let mut keep = |reach: Reach, shortened: Shortened| {
-            first_row[reach as usize] = rows;
-            rows += shortened.segments.rows();
-            segments[reach as usize] = Some(shortened.segments);
-            parts.push(shortened.rows);
-        };
+        let mut kinds = Kinds::default();
         if !plan.whole.is_empty() {
             let whole = plan.shorten(shortener, states.clone(), &plan.whole);
             if plan.is_used(Reach::Decoder) {
                 let rows = whole.rows.clone().detach();
-                keep(Reach::Decoder, Shortened { rows, ..whole.clone() });
+                kinds.keep(Reach::Decoder, &plan.whole, Shortened { rows, ..whole.clone() });
             }
             if plan.is_used(Reach::Encoder) {
-                keep(Reach::Encoder, whole);
+                kinds.keep(Reach::Encoder, &plan.whole, whole);
             }
         }
         if !plan.shortener_only.is_empty() {
-            let detached = states.clone().detach();
-            keep(Reach::Shortener, plan.shorten(shortener, detached, &plan.shortener_only));
+            let shortened = plan.shorten(shortener, states.clone().detach(), &plan.shortener_only);
+            kinds.keep(Reach::Shortener, &plan.shortener_only, shortened);
         }
-
         let seen = batch.examples.iter().zip(&plan.slots).map(|(example, slots)| {
-            let context = slots.iter().map(|slot| {
-                let entries = segments[slot.reach as usize].as_ref().expect("kept above");
-                let range = entries.range(slot.entry);
-                let first = first_row[slot.reach as usize];
-                Block { rows: first + range.start..first + range.end, slot: Some(slot.slot) }
+            let context = slots.iter().map(|slot| Block {
+                rows: kinds.rows(slot.reach, slot.entry),
+                slot: Some(slot.slot),
             });
             let source = plan.segments.range(plan.place_of[&example.source]);
             Seen { source: vec![Block::plain(source)], context: context.collect() }
         });
         let seen = seen.collect();
-        let context = (!parts.is_empty()).then(|| Tensor::cat(parts, 0));
-        Encoded { states, context, seen }
+        Encoded { states, context: kinds.into_rows(), seen }
+    }
+}
+
+/// Shortened entries by the reach of the slots that they stand in.
+#[derive(Default)]
+struct Kinds {
+    by_reach: Vec<(Reach, Shortened)>,
+    /// For each distinct entry the first of its rows among the distinct values.
+    first_value: BTreeMap<Entry, usize>,
+    /// Parts of the distinct values.
+    distinct: Vec<Tensor<2>>,
+    /// For each row of each kind its row among the distinct values.
+    values: Vec<Vec<usize>>,
+}
+
+impl Kinds {
+    fn keep(&mut self, reach: Reach, entries: &[Entry], shortened: Shortened) {
+        let mut next: usize = self.distinct.iter().map(|part| part.dims()[0]).sum();
+        let mut new_rows = Vec::new();
+        let mut values = Vec::with_capacity(shortened.segments.rows());
+        for (entry, range) in entries.iter().zip(shortened.segments.ranges()) {
+            let first = *self.first_value.entry(*entry).or_insert_with(|| {
+                new_rows.extend(range.clone());
+                next += range.len();
+                next - range.len()
+            });
+            values.extend(first..first + range.len());
+        }
+        if !new_rows.is_empty() {
+            let rows = shortened.rows.clone().detach();
+            let is_all = new_rows.len() == rows.dims()[0];
+            let new_rows = indices(new_rows, &rows.device());
+            self.distinct.push(if is_all { rows } else { rows.select(0, new_rows) });
+        }
+        self.values.push(values);
+        self.by_reach.push((reach, shortened));
+    }
+
+    /// Where the rows of an entry of this reach are, counted through all kinds.
+    fn rows(&self, reach: Reach, entry: usize) -> Range<usize> {
+        let place = self.by_reach.iter().position(|(kind, _)| *kind == reach).expect("kept");
+        let first: usize =
+            self.by_reach[..place].iter().map(|(_, kind)| kind.segments.rows()).sum();
+        let range = self.by_reach[place].1.segments.range(entry);
+        first + range.start..first + range.end
+    }
+
+    fn into_rows(self) -> Option<ContextRows> {
+        if let [(_, only)] = &self.by_reach[..] {
+            return Some(ContextRows::new(only.rows.clone()));
+        }
+        let kinds = self.by_reach.into_iter().zip(self.values);
+        let kinds: Vec<Kind> = kinds
+            .map(|((reach, shortened), values)| {
+                let is_open = reach != Reach::Decoder;
+                Kind { rows: shortened.rows, values, is_open }
+            })
+            .collect();
+        (!kinds.is_empty()).then(|| ContextRows::of_kinds(kinds, Tensor::cat(self.distinct, 0)))
     }
 }
 
@@ -242,7 +289,10 @@ impl MemoryPlan {
         for &(slot, sentence) in occupants.iter().flatten() {
             longest[slot] = longest[slot].max(length(sentence));
         }
+        let is_trained = model.device().is_autodiff();
         let reach_of = |slot| match config.reach(slot) {
+            // Without gradients all slots are of one kind.
+            _ if !is_trained => Reach::Encoder,
             Reach::Shortener if !shortener.is_learned() => Reach::Decoder,
             reach => reach,
         };

@@ -21,7 +21,17 @@ impl Linear {
     /// - x: `[rows, inputs]`
     /// - result: `[rows, outputs]`
     pub fn forward(&self, x: Tensor<2>) -> Tensor<2> {
-        ops::linear(x, self.weight.val(), self.bias.val())
+        ops::linear(x, self.weight.val(), self.bias.val(), ops::Activation::Identity)
+    }
+
+    /// `max(0, x W + b)`
+    pub fn forward_rectified(&self, x: Tensor<2>) -> Tensor<2> {
+        ops::linear(x, self.weight.val(), self.bias.val(), ops::Activation::Rectifier)
+    }
+
+    /// [`Self::forward`] of `x`, whose value is known as `product`: see [`ops::linear_again`].
+    pub fn forward_again(&self, product: Tensor<2>, x: Tensor<2>) -> Tensor<2> {
+        ops::linear_again(product, x, self.weight.val(), self.bias.val())
     }
 
     /// The linear part alone, for what is added to an input that has met the bias already.

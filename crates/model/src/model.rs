@@ -83,8 +83,11 @@ impl Model {
 
     /// The label-smoothed loss of given translations.
     pub fn loss(&self, batch: &Batch, smoothing: f64, dropout: &mut Dropout) -> Result<Loss> {
-        let logits = self.forward(batch, dropout)?;
-        Ok(ops::label_smoothed_cross_entropy(logits, batch.targets.tokens(), smoothing))
+        batch.check(&self.config)?;
+        let sources = self.look_at(&batch.source, dropout);
+        let states = self.states_of_targets(&batch.targets, &sources, dropout);
+        let weight = self.decoder.embedding.weight.val();
+        Ok(ops::projected_loss(states, weight, batch.targets.tokens(), smoothing))
     }
 
     /// Encodes what is to be translated, and projects it for the decoder.
@@ -115,7 +118,8 @@ impl Model {
 
     fn look_at(&self, batch: &SourceBatch, dropout: &mut Dropout) -> Sources {
         let encoded = self.encode(batch, dropout);
-        let mut sources = self.decoder.look_at(encoded.states, encoded.context, encoded.seen);
+        let mut sources =
+            self.decoder.look_at(encoded.states, encoded.context.as_ref(), encoded.seen);
         if matches!(self.config.context, Context::SingleEncoder | Context::MultiEncoder) {
             sources.joined = batch.examples.iter().map(|e| joined(e, &batch.sentences)).collect();
         }
@@ -123,15 +127,28 @@ impl Model {
     }
 
     fn score(&self, targets: &Packed, sources: &Sources, dropout: &mut Dropout) -> Tensor<2> {
+        self.decoder.embedding.logits(self.states_of_targets(targets, sources, dropout))
+    }
+
+    /// What the decoder makes of each word that is to be predicted.
+    ///
+    /// # Shapes
+    /// - result: `[target tokens, width]`
+    fn states_of_targets(
+        &self,
+        targets: &Packed,
+        sources: &Sources,
+        dropout: &mut Dropout,
+    ) -> Tensor<2> {
         let start = self.config.start_words();
         let words = self.words_before(targets);
-        let logits = self.decoder.forward(&words, sources, dropout);
+        let states = self.decoder.forward(&words, sources, dropout);
         if start == 1 {
-            return logits;
+            return states;
         }
         let predictions = words.segments().ranges().flat_map(|range| range.skip(start - 1));
-        let rows = ops::indices(predictions, &logits.device());
-        logits.select(0, rows)
+        let rows = ops::indices(predictions, &states.device());
+        states.select(0, rows)
     }
 
     /// What the decoder is given: each translation moved by one, after the words that start it.

@@ -15,6 +15,18 @@ pub fn value(key: u64, counter: u64) -> u64 {
     z ^ (z >> 31)
 }
 
+/// A well-mixed 32-bit value of the stream `key` at place `counter`.
+///
+/// As [`value`], of 32-bit steps only, for loops that fill vectors: eight at a time on processors
+/// that cannot multiply 64-bit numbers side by side.
+#[inline(always)]
+pub fn short_value(key: u64, counter: u32) -> u32 {
+    let mut z = counter.wrapping_mul(0x9E37_79B9) ^ key as u32;
+    z = (z ^ (z >> 16)).wrapping_mul(0x7FEB_352D) ^ (key >> 32) as u32;
+    z = (z ^ (z >> 15)).wrapping_mul(0x846C_A68B);
+    z ^ (z >> 16)
+}
+
 /// The key of a sub-stream: the same parts always give the same key.
 pub fn key(parts: &[u64]) -> u64 {
     parts.iter().fold(0, |key, &part| value(key, part))

@@ -7,6 +7,7 @@ use burn::tensor::Tensor;
 
 use crate::batch::{Example, SourceBatch};
 use crate::config::Context;
+use crate::context_rows::ContextRows;
 use crate::decoder::{Seen, Sources};
 use crate::dropout::Dropout;
 use crate::memory::{MemoryEntry, Remembered};
@@ -66,7 +67,7 @@ impl Model {
             segments: sentences.segments(),
             mean_lengths: &lengths,
         });
-        let projected = self.decoder.project_context(&shortened.rows);
+        let projected = self.decoder.project_context(&ContextRows::new(shortened.rows.clone()));
         let tokens = sentences.segments().ranges();
         let entry = |(rows, tokens): (std::ops::Range<usize>, std::ops::Range<usize>)| {
             let cut = |tensor: &Tensor<2>| tensor.clone().narrow(0, rows.start, rows.len());
@@ -106,7 +107,7 @@ impl Model {
                     rows.dims()
                 )));
             }
-            let projected = self.decoder.project_context(&rows);
+            let projected = self.decoder.project_context(&ContextRows::new(rows.clone()));
             Ok(MemoryEntry { rows, weights, projected })
         });
         Ok(Remembered { tokens, entry: entry.transpose()? })

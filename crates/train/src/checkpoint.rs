@@ -2,33 +2,32 @@
 //!
 //! A checkpoint is written beside its final name, made durable, and renamed; its manifest comes
 //! last and holds the size and hash of every file. One without a valid manifest does not exist.
+//! `last` and `best` beside the checkpoints hold the name of one each.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use abridge_corpus::batch::Position;
-use abridge_corpus::prepare::FileHash;
 use abridge_model::weights::{TensorFile, write_tensors};
 use abridge_model::{Model, ModelConfig};
 use burn::tensor::Device;
 use serde::{Deserialize, Serialize};
 
+use crate::manifest::{self, CONFIG, OPTIMISER, STATE, WEIGHTS};
 use crate::optimiser::{Adam, AdamConfig};
-use crate::{Error, Result};
-
-const MANIFEST: &str = "MANIFEST.json";
-const WEIGHTS: &str = "model.safetensors";
-const OPTIMISER: &str = "optimizer.safetensors";
-const STATE: &str = "state.json";
-const CONFIG: &str = "config.toml";
+use crate::origin::Origin;
+use crate::recipe::CheckpointRecipe;
+use crate::{Error, Result, durable};
 
 /// Where a run is, apart from its weights.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RunState {
-    /// Updates made.
+    /// Updates made, those that were skipped included.
     pub update: u64,
     /// The next micro-batch.
     pub position: Position,
+    /// The validation loss of these weights, if they were validated.
+    pub valid_loss: Option<f64>,
     /// The lowest validation loss so far, in bits per token.
     pub best_loss: Option<f64>,
     /// The update that it belongs to.
@@ -37,6 +36,8 @@ pub struct RunState {
     pub without_improvement: u32,
     /// Updates that were skipped because a gradient was not finite.
     pub skipped: u64,
+    /// How many of them were the last ones.
+    pub skipped_in_a_row: u64,
     /// What the run was started with: a difference is refused.
     pub origin: Origin,
 }
@@ -47,29 +48,15 @@ impl RunState {
         Self {
             update: 0,
             position: Position::default(),
+            valid_loss: None,
             best_loss: None,
             best_update: 0,
             without_improvement: 0,
             skipped: 0,
+            skipped_in_a_row: 0,
             origin,
         }
     }
-}
-
-/// What a run was started with.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Origin {
-    /// The hash of the prepared directory's manifest: data and vocabularies.
-    pub data: String,
-    /// The recipe, without what says when to stop.
-    pub recipe: String,
-}
-
-#[derive(Debug, Serialize, Deserialize)]
-struct Manifest {
-    format: u32,
-    tool: String,
-    files: Vec<FileHash>,
 }
 
 /// The checkpoints of a run.
@@ -78,17 +65,13 @@ pub struct Checkpoints {
     folder: PathBuf,
 }
 
-/// A checkpoint that was read back.
-#[derive(Debug)]
-pub struct Restored {
-    /// The network with its weights.
-    pub model: Model,
-    /// The optimiser with its running means.
-    pub adam: Adam,
+/// A complete checkpoint.
+#[derive(Clone, Debug)]
+pub struct Found {
+    /// Its folder.
+    pub folder: PathBuf,
     /// Where the run was.
     pub state: RunState,
-    /// The name of the checkpoint.
-    pub name: String,
     /// Newer ones that were not usable, and why.
     pub passed_over: Vec<String>,
 }
@@ -99,71 +82,75 @@ impl Checkpoints {
         Self { folder }
     }
 
-    /// Saves a checkpoint; returns its folder.
+    /// Removes what saves that were cut short have left.
+    pub fn clean(&self) {
+        let Ok(entries) = fs::read_dir(&self.folder) else { return };
+        for entry in entries.filter_map(std::result::Result::ok) {
+            if entry.file_name().to_string_lossy().starts_with('.') {
+                // What cannot be removed only takes space.
+                let _ = fs::remove_dir_all(entry.path());
+            }
+        }
+    }
+
+    /// Saves a checkpoint, in place of one of the same update; returns its folder.
     pub fn save(&self, model: &Model, adam: &Adam, state: &RunState) -> Result<PathBuf> {
         let name = name_of(state.update);
-        let (target, work) = (self.folder.join(&name), self.folder.join(format!(".{name}.part")));
-        let failed =
-            |error| Error::Checkpoint(format!("{}: cannot write: {error}", target.display()));
-        if target.exists() {
-            return Ok(target);
-        }
-        let write = || -> std::io::Result<()> {
+        let target = self.folder.join(&name);
+        let work = self.folder.join(format!(".{name}.part"));
+        let result = write(model, adam, state, &work).and_then(|()| {
+            self.publish(&work, &target, state)
+                .map_err(|error| Error::Checkpoint(format!("cannot write it: {error}")))
+        });
+        if result.is_err() {
+            // Half a checkpoint is of no use, and the disk may be full.
             let _ = fs::remove_dir_all(&work);
-            fs::create_dir_all(&work)
-        };
-        write().map_err(failed)?;
-        model.save(&work.join(WEIGHTS))?;
-        write_tensors(&work.join(OPTIMISER), &adam.state(model))?;
-        let state = serde_json::to_string_pretty(state)
-            .map_err(|error| Error::Checkpoint(error.to_string()))?;
-        fs::write(work.join(STATE), state).map_err(failed)?;
-        fs::write(work.join(CONFIG), model.config().to_toml()).map_err(failed)?;
-        let files = [WEIGHTS, OPTIMISER, STATE, CONFIG]
-            .map(|file| FileHash::of(&work.join(file), file))
-            .into_iter()
-            .collect::<Result<_, _>>()?;
-        let tool = format!("abridge {}", env!("CARGO_PKG_VERSION"));
-        let manifest = serde_json::to_string_pretty(&Manifest { format: 1, tool, files })
-            .map_err(|error| Error::Checkpoint(error.to_string()))?;
-        fs::write(work.join(MANIFEST), manifest).map_err(failed)?;
-        let publish = || -> std::io::Result<()> {
-            for file in [STATE, CONFIG, MANIFEST] {
-                fs::File::open(work.join(file))?.sync_all()?;
-            }
-            fs::File::open(&work)?.sync_all()?;
-            fs::rename(&work, &target)?;
-            fs::File::open(&self.folder)?.sync_all()
-        };
-        publish().map_err(failed)?;
+        }
+        result.map_err(|error| Error::Checkpoint(format!("{}: {error}", target.display())))?;
         Ok(target)
     }
 
-    /// Removes all but the newest `keep` and the one of update `best`.
-    pub fn prune(&self, keep: usize, best: u64) {
+    fn publish(&self, work: &Path, target: &Path, state: &RunState) -> std::io::Result<()> {
+        durable::sync(work)?;
+        if target.exists() {
+            // The same update again, after a resume from an earlier one.
+            fs::rename(target, work.with_extension("old"))?;
+        }
+        fs::rename(work, target)?;
+        durable::sync(&self.folder)?;
+        let _ = fs::remove_dir_all(work.with_extension("old"));
+        durable::replace(&self.folder.join("last"), name_of(state.update).as_bytes())?;
+        if state.best_loss.is_some() && state.best_update == state.update {
+            durable::replace(&self.folder.join("best"), name_of(state.update).as_bytes())?;
+        }
+        Ok(())
+    }
+
+    /// Removes all but the newest, the best, and as many further as the recipe wants.
+    pub fn prune(&self, keep: CheckpointRecipe, best: u64) {
         let names = self.names();
-        let old = names.len().saturating_sub(keep);
-        for name in &names[..old] {
-            if *name != name_of(best) {
+        let newest = names.len().saturating_sub(keep.keep.max(2));
+        let mut by_loss: Vec<(f64, &String)> = names
+            .iter()
+            .filter_map(|name| Some((state_of(&self.folder.join(name)).ok()?.valid_loss?, name)))
+            .collect();
+        by_loss.sort_by(|a, b| a.0.total_cmp(&b.0).then(b.1.cmp(a.1)));
+        by_loss.truncate(keep.keep_best);
+        for name in &names[..newest] {
+            if *name != name_of(best) && by_loss.iter().all(|(_, kept)| *kept != name) {
                 // A folder that cannot be removed only costs space.
                 let _ = fs::remove_dir_all(self.folder.join(name));
             }
         }
     }
 
-    /// Whether there is any checkpoint, usable or not.
-    pub fn is_empty(&self) -> bool {
-        self.names().is_empty()
-    }
-
-    /// The newest usable checkpoint, if there is one.
-    pub fn restore(&self, adam: AdamConfig, device: &Device) -> Result<Option<Restored>> {
+    /// The newest complete checkpoint, if there is one.
+    pub fn newest(&self) -> Result<Option<Found>> {
         let mut passed_over = Vec::new();
         for name in self.names().into_iter().rev() {
-            match self.read(&name, adam, device) {
-                Ok((model, adam, state)) => {
-                    return Ok(Some(Restored { model, adam, state, name, passed_over }));
-                }
+            let folder = self.folder.join(&name);
+            match manifest::verify(&folder).and_then(|()| state_of(&folder)) {
+                Ok(state) => return Ok(Some(Found { folder, state, passed_over })),
                 Err(error) => passed_over.push(format!("{name}: {error}")),
             }
         }
@@ -171,33 +158,28 @@ impl Checkpoints {
             return Ok(None);
         }
         Err(Error::Checkpoint(format!(
-            "no checkpoint in {} is usable: {}",
+            "no checkpoint in {} is usable: {}; remove them to start anew",
             self.folder.display(),
             passed_over.join("; ")
         )))
     }
 
+    /// All complete checkpoints, oldest first.
+    pub fn complete(&self) -> Vec<Found> {
+        let found = self.names().into_iter().filter_map(|name| {
+            let folder = self.folder.join(name);
+            manifest::verify(&folder).ok()?;
+            let state = state_of(&folder).ok()?;
+            Some(Found { folder, state, passed_over: Vec::new() })
+        });
+        found.collect()
+    }
+
     /// The weights of the checkpoint of the given update.
     pub fn weights(&self, update: u64, device: &Device) -> Result<Model> {
         let folder = self.folder.join(name_of(update));
-        verify(&folder)?;
+        manifest::verify(&folder)?;
         Ok(config_of(&folder)?.load(&folder.join(WEIGHTS), device)?)
-    }
-
-    fn read(
-        &self,
-        name: &str,
-        adam: AdamConfig,
-        device: &Device,
-    ) -> Result<(Model, Adam, RunState)> {
-        let folder = self.folder.join(name);
-        verify(&folder)?;
-        let state: RunState = serde_json::from_slice(&read_file(&folder.join(STATE))?)
-            .map_err(|error| Error::Checkpoint(format!("{STATE}: {error}")))?;
-        let model = config_of(&folder)?.load(&folder.join(WEIGHTS), device)?;
-        let moments = TensorFile::open(&folder.join(OPTIMISER))?;
-        let adam = Adam::restore(adam, state.update, &model, &moments)?;
-        Ok((model, adam, state))
     }
 
     /// Names of checkpoints, oldest first.
@@ -212,42 +194,59 @@ impl Checkpoints {
     }
 }
 
+impl Found {
+    /// The network with its weights, and the optimiser with its running means.
+    pub fn load(
+        &self,
+        config: &ModelConfig,
+        adam: AdamConfig,
+        device: &Device,
+    ) -> Result<(Model, Adam)> {
+        let model = config.load(&self.folder.join(WEIGHTS), device)?;
+        let moments = TensorFile::open(&self.folder.join(OPTIMISER))?;
+        let updates = self.state.update - self.state.skipped;
+        let adam = match updates {
+            0 => Adam::new(adam),
+            _ => Adam::restore(adam, updates, &model, &moments)?,
+        };
+        Ok((model, adam))
+    }
+
+    /// Its weights, by name.
+    pub fn tensors(&self) -> Result<TensorFile> {
+        Ok(TensorFile::open(&self.folder.join(WEIGHTS))?)
+    }
+
+    /// The configuration of its network.
+    pub fn config(&self) -> Result<ModelConfig> {
+        config_of(&self.folder)
+    }
+}
+
+fn write(model: &Model, adam: &Adam, state: &RunState, work: &Path) -> Result<()> {
+    let failed = |error| Error::Checkpoint(format!("cannot write it: {error}"));
+    let _ = fs::remove_dir_all(work);
+    fs::create_dir_all(work).map_err(failed)?;
+    model.save(&work.join(WEIGHTS))?;
+    write_tensors(&work.join(OPTIMISER), &adam.state(model))?;
+    let state = serde_json::to_string_pretty(state)
+        .map_err(|error| Error::Checkpoint(error.to_string()))?;
+    durable::create(&work.join(STATE), state.as_bytes()).map_err(failed)?;
+    durable::create(&work.join(CONFIG), model.config().to_toml().as_bytes()).map_err(failed)?;
+    manifest::write(work)
+}
+
 fn name_of(update: u64) -> String {
     format!("update-{update:08}")
 }
 
 fn config_of(folder: &Path) -> Result<ModelConfig> {
-    let text = read_file(&folder.join(CONFIG))?;
+    let text = manifest::read(&folder.join(CONFIG))?;
     Ok(ModelConfig::from_toml(&String::from_utf8_lossy(&text))?)
 }
 
-fn read_file(path: &Path) -> Result<Vec<u8>> {
-    fs::read(path)
-        .map_err(|error| Error::Checkpoint(format!("{}: cannot read it: {error}", path.display())))
-}
-
-/// Checks every file against the manifest.
-fn verify(folder: &Path) -> Result<()> {
-    let wrong = |what: String| Err(Error::Checkpoint(format!("{}: {what}", folder.display())));
-    let manifest: Manifest = match serde_json::from_slice(&read_file(&folder.join(MANIFEST))?) {
-        Ok(manifest) => manifest,
-        Err(error) => return wrong(format!("{MANIFEST} is damaged: {error}")),
-    };
-    if manifest.format != 1 {
-        return wrong(format!("format {} is newer than this program", manifest.format));
-    }
-    for name in [WEIGHTS, OPTIMISER, STATE, CONFIG] {
-        let Some(expected) = manifest.files.iter().find(|file| file.file == name) else {
-            return wrong(format!("{MANIFEST} does not list {name}"));
-        };
-        let found = FileHash::of(&folder.join(name), name)?;
-        if found != *expected {
-            return wrong(format!(
-                "{name} has {} bytes and another hash than its manifest says ({} bytes); it is \
-                 damaged",
-                found.bytes, expected.bytes
-            ));
-        }
-    }
-    Ok(())
+fn state_of(folder: &Path) -> Result<RunState> {
+    let file = folder.join(STATE);
+    serde_json::from_slice(&manifest::read(&file)?)
+        .map_err(|error| Error::Checkpoint(format!("{}: {error}", file.display())))
 }

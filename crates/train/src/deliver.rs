@@ -1,32 +1,45 @@
 //! The end product of a run: a model directory that every other command takes.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 
-use abridge_corpus::prepare::PreparedDirectory;
-use abridge_corpus::store::Side;
+use abridge_model::Model;
 use abridge_model::weights::ModelDirectory;
 
+use crate::run_directory::tokenizers;
 use crate::trainer::Training;
 use crate::{Error, Result};
 
 impl Training {
     /// Writes the best network so far, with the tokenizers of the data that it was trained on.
-    pub fn write_model(&self, data: &Path, out: &Path) -> Result<()> {
-        let data = PreparedDirectory::open(data)?;
+    pub fn write_model(&self, out: &Path) -> Result<()> {
         let state = self.state();
-        let languages = &data.manifest().recipe.languages;
-        let provenance = [
-            ("languages", format!("{}-{}", languages.source, languages.target)),
-            ("updates", state.best_update.to_string()),
-            ("data", state.origin.data.clone()),
-            ("valid loss", state.best_loss.map(|loss| loss.to_string()).unwrap_or_default()),
-        ];
-        let provenance = provenance.map(|(key, value)| (key.to_owned(), value)).into();
-        let model = self.best_model()?;
-        ModelDirectory::write(out, &model, provenance, |folder| -> Result<(), Error> {
-            data.tokenizer(Side::Source)?.save(folder, "source")?;
-            data.tokenizer(Side::Target)?.save(folder, "target")?;
-            Ok(())
-        })
+        let mut provenance = BTreeMap::from([
+            ("updates".to_owned(), state.best_update.to_string()),
+            ("data".to_owned(), state.origin.train.clone()),
+        ]);
+        if let Some(loss) = state.best_loss {
+            provenance.insert("valid loss".to_owned(), loss.to_string());
+        }
+        if let Some(from) = &state.origin.from {
+            provenance.insert("from".to_owned(), from.clone());
+        }
+        write_model(self.path(), &self.best_model()?, provenance, out)
     }
+}
+
+/// Writes a network of a run with the tokenizers of the run.
+pub fn write_model(
+    run: &Path,
+    model: &Model,
+    mut provenance: BTreeMap<String, String>,
+    out: &Path,
+) -> Result<()> {
+    let (source, target, languages) = tokenizers(run)?;
+    provenance.insert("languages".to_owned(), languages);
+    ModelDirectory::write(out, model, provenance, |folder| -> Result<(), Error> {
+        source.save(folder, "source")?;
+        target.save(folder, "target")?;
+        Ok(())
+    })
 }

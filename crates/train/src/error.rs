@@ -27,9 +27,13 @@ pub enum Error {
     #[error("an update needs at least one batch")]
     EmptyUpdate,
 
-    /// Threads could not be started.
+    /// Threads or processes could not be started.
     #[error("cannot start the workers: {0}")]
     Workers(String),
+
+    /// Something else than the loss could not be measured.
+    #[error("validation: {0}")]
+    Validation(String),
 
     /// Too many gradients in a row were not finite.
     #[error(

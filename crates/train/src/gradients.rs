@@ -1,13 +1,18 @@
 //! Gradients of all parameters, flat, in the order of the network.
 
-use abridge_model::Model;
+use abridge_model::weights::Parameter;
+use abridge_model::{Model, ops};
 use burn::module::{Module, ModuleVisitor, Param};
-use burn::tensor::Tensor;
+use burn::tensor::{Tensor, TensorData};
+
+use crate::ranks::Ranks;
 
 /// One flat gradient per parameter, in the order of [`Model::parameters`].
 #[derive(Clone, Debug)]
 pub struct Gradients {
     parts: Vec<Tensor<1>>,
+    /// What all of them are multiplied by when they are used; so scaling costs nothing.
+    factor: f64,
 }
 
 impl Gradients {
@@ -29,28 +34,50 @@ impl Gradients {
         }
         let mut collect = Collect { gradients, parts: Vec::new() };
         model.visit(&mut collect);
-        Self { parts: collect.parts }
+        Self { parts: collect.parts, factor: 1.0 }
+    }
+
+    /// No gradient at all: what a rank without a micro-batch has to add.
+    pub fn zeros(model: &Model) -> Self {
+        let device = model.device().without_autodiff();
+        let count = |parameter: &Parameter| parameter.shape.iter().product::<usize>();
+        let zeros = |parameter: &Parameter| Tensor::zeros([count(parameter)], &device);
+        Self { parts: model.parameters().iter().map(zeros).collect(), factor: 1.0 }
+    }
+
+    /// Adds the gradients of the other ranks, before any of them is scaled.
+    pub fn sum_over(&mut self, ranks: &dyn Ranks) {
+        for part in &mut self.parts {
+            part.inplace(|part| {
+                let device = part.device();
+                let mut values: Vec<f32> = part.into_data().iter::<f32>().collect();
+                ranks.sum(&mut values);
+                let count = values.len();
+                Tensor::from_data(TensorData::new(values, [count]), &device)
+            });
+        }
     }
 
     /// Adds the gradients of another part of the same update.
     pub fn add(&mut self, other: Self) {
         assert_eq!(self.parts.len(), other.parts.len(), "gradients of the same network");
+        let factor = other.factor / self.factor;
+        #[allow(clippy::float_cmp, reason = "exactly equal, as in training, needs no pass")]
+        let is_equal = factor == 1.0;
         for (sum, part) in self.parts.iter_mut().zip(other.parts) {
-            sum.inplace(|sum| sum + part);
+            sum.inplace(|sum| if is_equal { sum + part } else { sum + part * factor });
         }
     }
 
     /// Multiplies all gradients by a number.
     pub fn scale(&mut self, factor: f64) {
-        for part in &mut self.parts {
-            part.inplace(|part| part * factor);
-        }
+        self.factor *= factor;
     }
 
     /// The Euclidean norm over all parameters together.
     pub fn norm(&self) -> f64 {
-        let square = |part: &Tensor<1>| part.clone().square().sum().into_scalar::<f32>();
-        self.parts.iter().map(|part| f64::from(square(part))).sum::<f64>().sqrt()
+        let square = self.parts.iter().map(|part| ops::square_sum(part.clone())).sum::<f64>();
+        square.sqrt() * self.factor
     }
 
     /// Scales all gradients so that their common norm is at most `limit`; returns what it was.
@@ -63,7 +90,8 @@ impl Gradients {
         norm
     }
 
-    pub(crate) fn into_parts(self) -> Vec<Tensor<1>> {
-        self.parts
+    /// The parts, and what they are to be multiplied by.
+    pub(crate) fn into_parts(self) -> (Vec<Tensor<1>>, f64) {
+        (self.parts, self.factor)
     }
 }

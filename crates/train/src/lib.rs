@@ -10,24 +10,50 @@
 //! | Adam with decoupled decay on all parameters | [`Adam`] |
 //! | linear warm-up, then inverse square root | [`Schedule`] |
 //! | best checkpoint by validation loss, patience | [`Training`] |
+//!
+//! Several processes train together as [`Ranks`]; whoever runs a training may measure more at each
+//! validation with a [`Validator`].
 
+mod augment;
+mod average;
+mod batches;
 mod checkpoint;
 mod deliver;
+mod durable;
 mod error;
+mod event;
 mod gradients;
+mod inherit;
+mod manifest;
 mod optimiser;
+mod origin;
+mod ranks;
 mod recipe;
+mod run_directory;
 mod schedule;
+mod start;
+mod tensorboard;
 mod trainer;
 mod update;
+mod validation;
 
-pub use checkpoint::{Checkpoints, Origin, Restored, RunState};
+pub use average::{Choice, average};
+pub use batches::for_model;
+pub use checkpoint::{Checkpoints, Found, RunState};
 pub use error::{Error, Result};
+pub use event::{Ending, Event};
 pub use gradients::Gradients;
 pub use optimiser::{Adam, AdamConfig};
+pub use origin::Origin;
+#[cfg(feature = "mpi")]
+pub use ranks::MpiRanks;
+pub use ranks::{Alone, Ranks};
 pub use recipe::{
-    BatchRecipe, Batching, ModelRecipe, OptimisationRecipe, Seed, StopRecipe, TrainRecipe,
+    BatchRecipe, Batching, CheckpointRecipe, ContextRecipe, ModelRecipe, OptimisationRecipe, Seed,
+    StopRecipe, TrainRecipe, ValidationRecipe,
 };
+pub use run_directory::RunPaths;
 pub use schedule::Schedule;
-pub use trainer::{Ending, Event, RunPaths, Training, for_model};
+pub use trainer::{Options, Training};
 pub use update::{Accumulated, UpdateSettings, Workers};
+pub use validation::Validator;

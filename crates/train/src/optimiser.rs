@@ -1,6 +1,7 @@
 //! Adam with decoupled decay, as the published recipe has it.
 
 use abridge_model::Model;
+use abridge_model::ops::{self, AdamRates, AdamState};
 use abridge_model::weights::{NamedTensors, Parameter, TensorFile};
 use burn::module::{Module, ModuleMapper, Param};
 use burn::tensor::{Tensor, TensorData};
@@ -35,7 +36,7 @@ pub struct Adam {
     config: AdamConfig,
     updates: u64,
     /// Mean gradient and mean square per parameter, flat, in the order of the network.
-    moments: Vec<(Tensor<1>, Tensor<1>)>,
+    moments: Vec<AdamState>,
 }
 
 impl Adam {
@@ -51,14 +52,14 @@ impl Adam {
 
     /// The running means by name of parameter, for a checkpoint.
     pub fn state(&self, model: &Model) -> NamedTensors {
-        let mut state = NamedTensors::new();
-        for (parameter, (mean, square)) in model.parameters().iter().zip(&self.moments) {
-            for (what, moment) in [("mean", mean), ("square", square)] {
+        let mut tensors = NamedTensors::new();
+        for (parameter, state) in model.parameters().iter().zip(&self.moments) {
+            for (what, moment) in [("mean", &state.mean), ("square", &state.square)] {
                 let values: Vec<f32> = moment.to_data().iter::<f32>().collect();
-                state.insert(format!("{what}.{}", parameter.name), (vec![values.len()], values));
+                tensors.insert(format!("{what}.{}", parameter.name), (vec![values.len()], values));
             }
         }
-        state
+        tensors
     }
 
     /// An optimiser that goes on from saved running means.
@@ -87,7 +88,9 @@ impl Adam {
         let moments = model
             .parameters()
             .iter()
-            .map(|parameter| Ok((read("mean", parameter)?, read("square", parameter)?)))
+            .map(|parameter| {
+                Ok(AdamState { mean: read("mean", parameter)?, square: read("square", parameter)? })
+            })
             .collect::<abridge_model::Result<_>>()?;
         Ok(Self { config, updates, moments })
     }
@@ -100,46 +103,46 @@ impl Adam {
     #[must_use]
     pub fn step(&mut self, model: Model, gradients: Gradients, rate: f64) -> Model {
         self.updates += 1;
-        let AdamConfig { beta_1, beta_2, .. } = self.config;
-        let parts = gradients.into_parts();
+        let AdamConfig { beta_1, beta_2, epsilon, weight_decay } = self.config;
+        let (gradients, scale) = gradients.into_parts();
         if self.moments.is_empty() {
-            let zeros = |part: &Tensor<1>| (part.zeros_like(), part.zeros_like());
-            self.moments = parts.iter().map(zeros).collect();
+            let zeros =
+                |part: &Tensor<1>| AdamState { mean: part.zeros_like(), square: part.zeros_like() };
+            self.moments = gradients.iter().map(zeros).collect();
         }
-        let moments = std::mem::take(&mut self.moments);
-        self.moments = moments
-            .into_iter()
-            .zip(&parts)
-            .map(|((mean, square), part)| {
-                (
-                    mean * beta_1 + part.clone() * (1.0 - beta_1),
-                    square * beta_2 + part.clone().square() * (1.0 - beta_2),
-                )
-            })
-            .collect();
         let time = self.updates.min(i32::MAX as u64) as i32;
         let step = rate * (1.0 - beta_2.powi(time)).sqrt() / (1.0 - beta_1.powi(time));
-        let shrink = 1.0 - rate * self.config.weight_decay;
-        let epsilon = self.config.epsilon;
-        model.map(&mut Move { moments: self.moments.iter(), step, shrink, epsilon })
+        let rates = AdamRates {
+            beta_1: beta_1 as f32,
+            beta_2: beta_2 as f32,
+            epsilon: epsilon as f32,
+            step: step as f32,
+            shrink: (1.0 - rate * weight_decay) as f32,
+            scale: scale as f32,
+        };
+        let moments = std::mem::take(&mut self.moments).into_iter();
+        let mut moving =
+            Move { gradients: gradients.into_iter().zip(moments), moved: Vec::new(), rates };
+        let model = model.map(&mut moving);
+        self.moments = moving.moved;
+        model
     }
 }
 
-struct Move<'a> {
-    moments: std::slice::Iter<'a, (Tensor<1>, Tensor<1>)>,
-    step: f64,
-    shrink: f64,
-    epsilon: f64,
+/// Visits every parameter with its gradient and its running means.
+struct Move<I> {
+    gradients: I,
+    moved: Vec<AdamState>,
+    rates: AdamRates,
 }
 
-impl ModuleMapper for Move<'_> {
+impl<I: Iterator<Item = (Tensor<1>, AdamState)>> ModuleMapper for Move<I> {
     fn map_float<const D: usize>(&mut self, param: Param<Tensor<D>>) -> Param<Tensor<D>> {
-        let (mean, square) = self.moments.next().expect("as many moments as parameters");
-        let direction = mean.clone() / (square.clone().sqrt() + self.epsilon) * self.step;
+        let (gradient, state) = self.gradients.next().expect("as many gradients as parameters");
         param.map(|value| {
             let is_trained = value.is_autodiff();
-            let shape = value.dims();
-            let moved = value.inner() * self.shrink - direction.reshape(shape);
+            let (moved, state) = ops::adam(value.inner(), state, gradient, self.rates);
+            self.moved.push(state);
             if is_trained { Tensor::from_inner(moved).require_grad() } else { moved }
         })
     }

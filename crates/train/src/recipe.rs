@@ -6,8 +6,14 @@ use abridge_corpus::batch::{BatchSettings, Order};
 use abridge_model::{ModelConfig, Preset, Width};
 use serde::{Deserialize, Serialize};
 
-use crate::optimiser::AdamConfig;
-use crate::schedule::Schedule;
+mod groups;
+
+pub use groups::{
+    BatchRecipe, Batching, CheckpointRecipe, ContextRecipe, ModelRecipe, OptimisationRecipe,
+    StopRecipe, ValidationRecipe,
+};
+
+use crate::inherit::read_table;
 use crate::{Error, Result};
 
 /// How a model is trained. Every field has the paper's value by default.
@@ -18,117 +24,18 @@ pub struct TrainRecipe {
     pub model: ModelRecipe,
     /// How sentences are put together.
     pub batches: BatchRecipe,
+    /// What is done to them, beyond the paper.
+    pub context: ContextRecipe,
     /// How parameters move.
     pub optimisation: OptimisationRecipe,
     /// When to look, and when to stop.
     pub stop: StopRecipe,
+    /// What to report of the validation split, besides its loss.
+    pub validation: ValidationRecipe,
+    /// Which checkpoints stay.
+    pub checkpoints: CheckpointRecipe,
     /// The seed of all randomness: initial weights, order of batches, dropout.
     pub seed: Seed,
-}
-
-/// Which network.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct ModelRecipe {
-    /// One of the ten models of the paper; `abridge models` lists them.
-    pub preset: String,
-    /// `base` (the paper's), `small` or `tiny`.
-    pub width: String,
-    /// How many sentences before the current one are context; ignored by `sentence`.
-    pub context_size: usize,
-    /// Fields of the model's configuration that differ from the preset, for instance
-    /// `dropout = 0.1` or `shortener = { kind = "grouping", groups = 11 }`.
-    #[serde(skip_serializing_if = "toml::Table::is_empty")]
-    pub change: toml::Table,
-}
-
-impl Default for ModelRecipe {
-    fn default() -> Self {
-        Self {
-            preset: Preset::Grouping.name().into(),
-            width: Width::Base.name().into(),
-            context_size: 1,
-            change: toml::Table::new(),
-        }
-    }
-}
-
-/// How sentences are put together.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct BatchRecipe {
-    /// `runs` of consecutive sentences, each encoded once, or single `sentences` as in the paper.
-    pub batching: Batching,
-    /// Tokens per micro-batch, on either side.
-    pub max_tokens: usize,
-    /// The longest run of consecutive sentences.
-    pub run_length: usize,
-    /// Micro-batches whose gradients make one update.
-    pub per_update: usize,
-}
-
-/// In which units a corpus is gone through.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Batching {
-    /// Runs of consecutive sentences; each sentence is encoded once.
-    Runs,
-    /// Single sentences of similar length, with their context, as in the paper.
-    Sentences,
-}
-
-impl Default for BatchRecipe {
-    fn default() -> Self {
-        Self { batching: Batching::Runs, max_tokens: 4096, run_length: 16, per_update: 8 }
-    }
-}
-
-/// How parameters move.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct OptimisationRecipe {
-    /// The share of probability that label smoothing takes from the true word.
-    pub label_smoothing: f64,
-    /// The largest norm of all gradients together.
-    pub clip_norm: f64,
-    /// The learning rate over time.
-    pub schedule: Schedule,
-    /// The optimiser.
-    pub adam: AdamConfig,
-}
-
-impl Default for OptimisationRecipe {
-    fn default() -> Self {
-        Self {
-            label_smoothing: 0.1,
-            clip_norm: 0.1,
-            schedule: Schedule::default(),
-            adam: AdamConfig::default(),
-        }
-    }
-}
-
-/// When to look, and when to stop.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct StopRecipe {
-    /// Validate and save every so many updates; at the end of each epoch if absent.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub validate_every: Option<u64>,
-    /// Stop after so many validations without a lower loss.
-    pub patience: u32,
-    /// Stop after so many updates.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub max_updates: Option<u64>,
-    /// Stop after so many epochs.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub max_epochs: Option<u64>,
-}
-
-impl Default for StopRecipe {
-    fn default() -> Self {
-        Self { validate_every: None, patience: 5, max_updates: None, max_epochs: None }
-    }
 }
 
 /// A seed; the paper's is 42.
@@ -143,16 +50,11 @@ impl Default for Seed {
 }
 
 impl TrainRecipe {
-    /// Reads a recipe, with `key=value` settings on top, for instance
+    /// Reads a recipe and what it inherits, with `key=value` settings on top, for instance
     /// `optimisation.schedule.peak=1e-3`.
     pub fn read(file: Option<&Path>, settings: &[String]) -> Result<Self> {
-        let text = match file {
-            None => String::new(),
-            Some(file) => std::fs::read_to_string(file).map_err(|error| {
-                Error::Recipe(format!("{}: cannot read it: {error}", file.display()))
-            })?,
-        };
-        Self::parse(&text, settings).map_err(|error| match (error, file) {
+        let table = file.map(read_table).transpose()?.unwrap_or_default();
+        Self::from_table(table, settings).map_err(|error| match (error, file) {
             (Error::Recipe(problem), Some(file)) => {
                 Error::Recipe(format!("{}: {problem}", file.display()))
             }
@@ -160,10 +62,13 @@ impl TrainRecipe {
         })
     }
 
-    /// The same from text.
+    /// The same from text, which has no folder to inherit from.
     pub fn parse(text: &str, settings: &[String]) -> Result<Self> {
-        let mut table: toml::Table =
-            toml::from_str(text).map_err(|error| Error::Recipe(error.to_string()))?;
+        let table = toml::from_str(text).map_err(|error| Error::Recipe(error.to_string()))?;
+        Self::from_table(table, settings)
+    }
+
+    fn from_table(mut table: toml::Table, settings: &[String]) -> Result<Self> {
         for setting in settings {
             set(&mut table, setting)?;
         }
@@ -176,6 +81,17 @@ impl TrainRecipe {
     /// Writes the recipe as TOML.
     pub fn to_toml(&self) -> String {
         toml::to_string(self).expect("a recipe is always representable in TOML")
+    }
+
+    /// The settings that decide what a run learns: all but when it stops, what it keeps and what
+    /// it reports.
+    pub fn what_is_learned(&self) -> toml::Table {
+        let mut table: toml::Table =
+            toml::from_str(&self.to_toml()).expect("what was written as TOML is TOML");
+        for group in ["stop", "validation", "checkpoints"] {
+            table.remove(group);
+        }
+        table
     }
 
     /// The network for vocabularies of the given sizes.
@@ -211,12 +127,21 @@ impl TrainRecipe {
             "optimisation.clip_norm must be above 0".into()
         } else if self.batches.per_update == 0 {
             "batches.per_update is 0, but an update needs a batch".into()
+        } else if let Some((name, probability)) = self.wrong_probability() {
+            format!("{name} is {probability}, but a probability lies in [0, 1]")
         } else if self.stop.validate_every == Some(0) {
             "stop.validate_every is 0; leave it out to validate after each epoch".into()
         } else {
             return Ok(());
         };
         Err(Error::Recipe(wrong))
+    }
+
+    fn wrong_probability(&self) -> Option<(&'static str, f64)> {
+        let context = &self.context;
+        let probabilities =
+            [("context.drop", context.drop), ("context.coword_dropout", context.coword_dropout)];
+        probabilities.into_iter().find(|(_, value)| !(0.0..=1.0).contains(value))
     }
 }
 

@@ -5,6 +5,7 @@ use burn::module::{Module, ModuleMapper, Param};
 use burn::tensor::Tensor;
 
 use crate::gradients::Gradients;
+use crate::ranks::Ranks;
 use crate::{Error, Result};
 
 /// What the micro-batches of an update gave together.
@@ -71,11 +72,27 @@ impl Workers {
         batches: &[Batch],
         settings: UpdateSettings,
     ) -> Result<Accumulated> {
+        if batches.is_empty() {
+            return Err(Error::EmptyUpdate);
+        }
+        let placed: Vec<(usize, &Batch)> = batches.iter().enumerate().collect();
+        let mut sum = self.sum(model, &placed, settings)?;
+        sum.gradients.scale(1.0 / sum.tokens as f64);
+        Ok(sum)
+    }
+
+    /// The gradient of the summed loss over some micro-batches of an update, each with its place
+    /// in it; zeros for none.
+    pub fn sum(
+        &self,
+        model: &Model,
+        batches: &[(usize, &Batch)],
+        settings: UpdateSettings,
+    ) -> Result<Accumulated> {
         let mut sum: Option<Accumulated> = None;
         // As many at a time as there are workers, so that no more gradients wait to be added.
-        for (group, chunk) in batches.chunks(self.count()).enumerate() {
-            let first = group * self.count();
-            for part in self.side_by_side(model, chunk, first, settings) {
+        for chunk in batches.chunks(self.count()) {
+            for part in self.side_by_side(model, chunk, settings) {
                 let part = part?;
                 match &mut sum {
                     None => sum = Some(part),
@@ -83,24 +100,26 @@ impl Workers {
                 }
             }
         }
-        let mut sum = sum.ok_or(Error::EmptyUpdate)?;
-        sum.gradients.scale(1.0 / sum.tokens as f64);
-        Ok(sum)
+        Ok(sum.unwrap_or_else(|| Accumulated {
+            gradients: Gradients::zeros(model),
+            loss: 0.0,
+            likelihood: 0.0,
+            tokens: 0,
+        }))
     }
 
     /// One micro-batch per worker; the results are in the order of the micro-batches.
     fn side_by_side(
         &self,
         model: &Model,
-        batches: &[Batch],
-        first: usize,
+        batches: &[(usize, &Batch)],
         settings: UpdateSettings,
     ) -> Vec<Result<Accumulated>> {
         std::thread::scope(|scope| {
-            let work = batches.iter().zip(&self.pools).enumerate();
+            let work = batches.iter().zip(&self.pools);
             let started: Vec<_> = work
-                .map(|(i, (batch, pool))| {
-                    scope.spawn(move || pool.install(|| one(model, batch, first + i, settings)))
+                .map(|(&(place, batch), pool)| {
+                    scope.spawn(move || pool.install(|| one(model, batch, place, settings)))
                 })
                 .collect();
             let finished = started.into_iter().map(std::thread::ScopedJoinHandle::join);
@@ -112,6 +131,18 @@ impl Workers {
 }
 
 impl Accumulated {
+    /// Adds what the other ranks have.
+    pub fn sum_over(&mut self, ranks: &dyn Ranks) {
+        if ranks.count() == 1 {
+            return;
+        }
+        self.gradients.sum_over(ranks);
+        let mut sums = [self.loss, self.likelihood, self.tokens as f64];
+        ranks.sum_wide(&mut sums);
+        [self.loss, self.likelihood] = [sums[0], sums[1]];
+        self.tokens = sums[2] as usize;
+    }
+
     fn add(&mut self, other: Self) {
         self.gradients.add(other.gradients);
         self.loss += other.loss;

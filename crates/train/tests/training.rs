@@ -1,72 +1,17 @@
 //! Runs on the built-in practice corpus: it learns, resumes exactly, and loses nothing.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+mod common;
+
+use std::collections::BTreeMap;
 use std::fs;
-use std::path::{Path, PathBuf};
-use std::sync::OnceLock;
+use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
-use abridge_corpus::practice::PracticeConfig;
-use abridge_corpus::prepare::{Recipe, Request, Silent, prepare_practice};
-use abridge_train::{Ending, Event, RunPaths, TrainRecipe, Training};
-use burn::tensor::Device;
+use abridge_model::Model;
+use abridge_train::{Ending, Error, Event, Options, Training, Validator};
 
-/// A small prepared practice corpus, made once per test process.
-fn data() -> &'static Path {
-    static DATA: OnceLock<tempfile::TempDir> = OnceLock::new();
-    let folder = DATA.get_or_init(|| {
-        let folder = tempfile::tempdir().unwrap();
-        let config = PracticeConfig {
-            train_documents: 60,
-            valid_documents: 10,
-            test_documents: 10,
-            ..PracticeConfig::default()
-        };
-        prepare(&config, &folder.path().join("prepared"));
-        folder
-    });
-    Box::leak(folder.path().join("prepared").into_boxed_path())
-}
-
-fn prepare(config: &PracticeConfig, output: &Path) {
-    let mut recipe = Recipe::practice(config.language);
-    // So little text does not give as many pieces as the whole corpus.
-    recipe.tokenizer.vocabulary_size = 500;
-    let data = Path::new("");
-    let request = Request { recipe: &recipe, data, output, threads: 1, force: false };
-    prepare_practice(config, &request, &mut Silent).unwrap();
-}
-
-fn recipe(settings: &[&str]) -> TrainRecipe {
-    let mut all = vec![
-        "model.preset=grouping",
-        "model.width=tiny",
-        "model.context_size=1",
-        "model.change.width=16",
-        "model.change.heads=2",
-        "batches.max_tokens=300",
-        "batches.per_update=2",
-        "optimisation.schedule.warm_up=10",
-        "optimisation.schedule.peak=2e-3",
-        "stop.validate_every=10",
-        "stop.patience=100",
-    ];
-    all.extend(settings);
-    TrainRecipe::read(None, &all.iter().map(|&s| s.to_owned()).collect::<Vec<_>>()).unwrap()
-}
-
-fn open(recipe: TrainRecipe, run: &Path) -> abridge_train::Result<Training> {
-    let paths = RunPaths { data: data(), run };
-    Training::open(recipe, &paths, &Device::flex(), Some(1))
-}
-
-fn train(settings: &[&str], run: &Path) -> (Ending, Vec<Event>, Training) {
-    let mut training = open(recipe(settings), run).unwrap();
-    let mut events = Vec::new();
-    let ending =
-        training.run(&AtomicBool::new(false), &mut |event| events.push(event.clone())).unwrap();
-    (ending, events, training)
-}
+use common::{data, go_on, one_worker, open, open_with, recipe, train};
 
 fn weights(training: &Training, folder: &Path) -> Vec<u8> {
     let file = folder.join("compare.safetensors");
@@ -121,10 +66,10 @@ fn workers_change_nothing_but_rounding() {
     let mut finals = Vec::new();
     for workers in [1, 2] {
         let run = folder.path().join(workers.to_string());
-        let paths = RunPaths { data: data(), run: &run };
         let recipe = recipe(&["stop.max_updates=10"]);
-        let mut training = Training::open(recipe, &paths, &Device::flex(), Some(workers)).unwrap();
-        training.run(&AtomicBool::new(false), &mut |_| {}).unwrap();
+        let options = Options { workers: Some(workers), ..Options::default() };
+        let mut training = open_with(recipe, data(), &run, options).unwrap();
+        go_on(&mut training);
         finals.push(training.state().best_loss.unwrap());
     }
     assert!((finals[0] - finals[1]).abs() < 2e-3, "{finals:?}");
@@ -148,52 +93,72 @@ fn an_interruption_saves_first() {
 }
 
 #[test]
-fn two_processes_cannot_share_a_run() {
+fn gradients_that_are_not_finite_are_skipped_and_end_the_run_after_ten() {
     let folder = tempfile::tempdir().unwrap();
-    let _first = open(recipe(&[]), folder.path()).unwrap();
-    let error = open(recipe(&[]), folder.path()).err().unwrap().to_string();
-    assert!(error.contains("another process"), "{error}");
+    // A rate that throws the weights out of all bounds at the second update.
+    let settings = ["optimisation.schedule.peak=1e30", "optimisation.schedule.warm_up=1"];
+    let mut training = open(recipe(&settings), folder.path()).unwrap();
+    let mut skipped = Vec::new();
+    let error = training
+        .run(&AtomicBool::new(false), &mut |event| {
+            if let Event::Skipped { update } = event {
+                skipped.push(*update);
+            }
+        })
+        .unwrap_err();
+    assert_eq!(skipped.len(), 10, "{skipped:?}");
+    assert!(matches!(error, Error::NotFinite { updates: 10, .. }));
+    let said = error.to_string();
+    assert!(said.contains("(epoch ") && said.contains("schedule.peak"), "{said}");
+    assert_eq!(training.state().skipped, 10);
 }
 
 #[test]
-fn another_recipe_is_refused_by_name_but_another_end_is_not() {
-    let folder = tempfile::tempdir().unwrap();
-    train(&["stop.max_updates=10"], folder.path());
-    let error = open(recipe(&["seed=7"]), folder.path()).err().unwrap().to_string();
-    assert!(error.contains("seed = 7"), "{error}");
-    assert!(open(recipe(&["stop.max_updates=11"]), folder.path()).is_ok());
-}
-
-fn newest(run: &Path) -> PathBuf {
-    let mut all: Vec<PathBuf> =
-        fs::read_dir(run.join("checkpoints")).unwrap().map(|e| e.unwrap().path()).collect();
-    all.sort();
-    all.pop().unwrap()
-}
-
-#[test]
-fn a_damaged_checkpoint_is_passed_over_and_named() {
-    let folder = tempfile::tempdir().unwrap();
-    train(&["stop.max_updates=20"], folder.path());
-    let checkpoint = newest(folder.path());
-    for name in ["model.safetensors", "optimizer.safetensors", "state.json", "MANIFEST.json"] {
-        let file = checkpoint.join(name);
-        let whole = fs::read(&file).unwrap();
-        for length in [0, 1, 7, 8, 9, whole.len() / 2, whole.len() - 1] {
-            fs::write(&file, &whole[..length]).unwrap();
-            let mut training = open(recipe(&["stop.max_updates=10"]), folder.path()).unwrap();
-            assert_eq!(training.state().update, 10, "{name} cut to {length} bytes");
-            let mut said = String::new();
-            training
-                .run(&AtomicBool::new(false), &mut |event| {
-                    if let Event::Resumed { passed_over, .. } = event {
-                        said = passed_over.join("; ");
-                    }
-                })
-                .unwrap();
-            assert!(said.contains("update-00000020") && said.contains(name), "{said}");
+fn a_validator_sees_every_validation_and_its_scores_are_kept() {
+    struct Counts(f64);
+    impl Validator for Counts {
+        fn validate(
+            &mut self,
+            model: &Model,
+            update: u64,
+        ) -> abridge_train::Result<BTreeMap<String, f64>> {
+            assert_eq!(model.config().width, 16);
+            self.0 += 1.0;
+            Ok(BTreeMap::from([("count".to_owned(), self.0), ("at".to_owned(), update as f64)]))
         }
-        fs::write(&file, &whole).unwrap();
     }
-    assert_eq!(open(recipe(&[]), folder.path()).unwrap().state().update, 20);
+    let folder = tempfile::tempdir().unwrap();
+    let options = Options { validator: Some(Box::new(Counts(0.0))), ..one_worker() };
+    let recipe = recipe(&["stop.max_updates=20"]);
+    let mut training = open_with(recipe, data(), folder.path(), options).unwrap();
+    let (_, events) = go_on(&mut training);
+    let seen: Vec<(f64, f64)> = events
+        .iter()
+        .filter_map(|event| match event {
+            Event::Validated { scores, .. } => Some((scores["count"], scores["at"])),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(seen, [(1.0, 10.0), (2.0, 20.0)]);
+    let metrics = fs::read_to_string(folder.path().join("metrics.jsonl")).unwrap();
+    assert!(metrics.contains("\"count\":2.0"), "{metrics}");
+}
+
+#[test]
+fn options_beyond_the_paper_train_and_resume_exactly() {
+    let folder = tempfile::tempdir().unwrap();
+    let options = ["context.drop=0.2", "context.random_size=true", "context.coword_dropout=0.2"];
+    let settings = |limit: &'static str| {
+        let mut settings = options.to_vec();
+        settings.extend([limit, "model.context_size=3"]);
+        settings
+    };
+    let (plain, whole) = (folder.path().join("plain"), folder.path().join("whole"));
+    let halves = folder.path().join("halves");
+    train(&["stop.max_updates=20", "model.context_size=3"], &plain);
+    let (_, _, once) = train(&settings("stop.max_updates=20"), &whole);
+    drop(train(&settings("stop.max_updates=10"), &halves));
+    let (_, _, twice) = train(&settings("stop.max_updates=20"), &halves);
+    assert!(weights(&once, folder.path()) == weights(&twice, folder.path()));
+    assert_ne!(losses(&plain), losses(&whole), "the options change what is seen");
 }

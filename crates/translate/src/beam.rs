@@ -2,12 +2,14 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use abridge_model::lean::LeanDecoder;
 use abridge_model::tokens::{END, PAD};
 use abridge_model::{Model, Sources, random};
 
 use crate::candidates::{Candidate, Continuations, best};
 use crate::sampling::draw;
 use crate::settings::BeamSettings;
+use crate::steps::Steps;
 use crate::{Error, Result};
 
 /// A translation that ended.
@@ -51,12 +53,17 @@ pub fn beam_search(
 ) -> Vec<Vec<Hypothesis>> {
     let keys: Vec<u64> = (0..sources.len() as u64).collect();
     let search = Search { settings, keys: &keys, stop: None, stops: &[] };
-    search.run(model, sources).unwrap_or_default()
+    search.run(model, model.lean_decoder().as_ref(), sources).unwrap_or_default()
 }
 
 impl Search<'_> {
     /// See [`beam_search`]. The only error is to be stopped.
-    pub fn run(&self, model: &Model, sources: &Sources) -> Result<Vec<Vec<Hypothesis>>> {
+    pub fn run(
+        &self,
+        model: &Model,
+        lean: Option<&LeanDecoder>,
+        sources: &Sources,
+    ) -> Result<Vec<Vec<Hypothesis>>> {
         let settings = self.settings;
         assert!(settings.beam > 0, "a beam has at least one hypothesis");
         let mut sentences: Vec<Sentence> =
@@ -66,7 +73,7 @@ impl Search<'_> {
         }
         let vocabulary = model.config().target_vocabulary;
         let longest = settings.max_length.max(settings.prefix.len());
-        let mut decoding = model.decode(sources);
+        let mut decoding = Steps::new(model, lean, sources);
         let mut words = vec![END; sources.len()];
         let mut parents = Vec::new();
         for step in 0..=longest {
@@ -74,8 +81,6 @@ impl Search<'_> {
                 return Err(Error::Stopped);
             }
             let logits = decoding.step(&words);
-            let mut logits: Vec<f32> =
-                logits.into_data().try_into_vec().expect("logits are single precision");
             let mut rows = logits.chunks_exact_mut(vocabulary);
             parents.clear();
             words.clear();

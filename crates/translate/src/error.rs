@@ -15,6 +15,20 @@ pub enum Error {
     #[error(transparent)]
     Corpus(#[from] abridge_corpus::Error),
 
+    /// A sentence that is to be scored has more tokens than the model has positions.
+    #[error(
+        "sentence {sentence}, or one before it, has {tokens} tokens, but the model takes at most \
+         {most}; split it"
+    )]
+    TooLong {
+        /// The sentence, from 1.
+        sentence: usize,
+        /// The tokens.
+        tokens: usize,
+        /// The most that the model takes.
+        most: usize,
+    },
+
     /// The settings make no sense, or not with this model.
     #[error("{0}")]
     Settings(String),

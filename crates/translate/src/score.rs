@@ -4,8 +4,8 @@ use abridge_model::tokens::END;
 use abridge_model::{Batch, Dropout, Example, Packed, SourceBatch};
 use burn::tensor::activation::log_softmax;
 
-use crate::Result;
 use crate::translator::Translator;
+use crate::{Error, Result};
 
 /// Tokens of a batch, source and candidates together.
 const BATCH_TOKENS: usize = 3000;
@@ -54,24 +54,30 @@ impl Translator {
         let batches = cut(requests.iter().map(size));
         let scores = self.workers().run(batches, |range: std::ops::Range<usize>| {
             let count = range.len();
-            let scores = self.score_batch(&requests[range])?;
+            let scores = self.score_batch(&requests[range.clone()], range.start)?;
             done(count);
             Ok(scores)
         })?;
         Ok(scores.into_iter().flatten().collect())
     }
 
-    fn score_batch(&self, requests: &[ScoreRequest<'_>]) -> Result<Vec<Vec<Score>>> {
+    /// Scores some requests; `start` is the place of the first, for errors.
+    fn score_batch(&self, requests: &[ScoreRequest<'_>], start: usize) -> Result<Vec<Vec<Score>>> {
         let most = self.context(None)?;
+        let longest = self.model().config().max_positions;
         let mut sentences = Vec::new();
         let mut examples = Vec::new();
         let mut targets = Vec::new();
-        for request in requests {
+        for (place, request) in requests.iter().enumerate() {
             let first = sentences.len();
             let past = request.context.len().min(most);
             let context = &request.context[request.context.len() - past..];
             sentences.extend(context.iter().map(|sentence| self.encode(sentence)));
             sentences.push(self.encode(request.source));
+            if let Some(long) = sentences[first..].iter().find(|tokens| tokens.len() > longest) {
+                let (sentence, tokens) = (start + place + 1, long.len());
+                return Err(Error::TooLong { sentence, tokens, most: longest });
+            }
             let example = Example {
                 source: first + past,
                 context: self

@@ -1,10 +1,12 @@
 //! A translator: a model directory, ready to translate and to score documents.
 
 use std::path::Path;
+use std::sync::Arc;
 
 use abridge_corpus::Tokenizer;
 use abridge_corpus::tokenizer::Encoder;
 use abridge_model::Model;
+use abridge_model::lean::LeanDecoder;
 use abridge_model::tokens::END;
 use abridge_model::weights::ModelDirectory;
 use burn::tensor::Device;
@@ -16,6 +18,8 @@ use crate::{Error, Result};
 #[derive(Debug)]
 pub struct Translator {
     model: Model,
+    /// Its decoder for the CPU.
+    lean: Option<Arc<LeanDecoder>>,
     source: Tokenizer,
     target: Tokenizer,
     hash: String,
@@ -57,7 +61,8 @@ impl Translator {
     pub fn new(model: Model, source: Tokenizer, target: Tokenizer, hash: &str) -> Result<Self> {
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
         let (hash, workers) = (hash.to_owned(), Workers::new(cores)?);
-        Ok(Self { model, source, target, hash, languages: None, workers })
+        let lean = model.lean_decoder().map(Arc::new);
+        Ok(Self { model, lean, source, target, hash, languages: None, workers })
     }
 
     /// Uses this many threads instead of one per core.
@@ -71,6 +76,7 @@ impl Translator {
     pub fn share(&self, threads: usize) -> Result<Self> {
         Ok(Self {
             model: self.model.clone(),
+            lean: self.lean.clone(),
             source: self.source.clone(),
             target: self.target.clone(),
             hash: self.hash.clone(),
@@ -107,6 +113,10 @@ impl Translator {
     /// The codes of the source and target language, where the model directory names them.
     pub fn languages(&self) -> Option<(&str, &str)> {
         self.languages.as_ref().map(|(source, target)| (source.as_str(), target.as_str()))
+    }
+
+    pub(crate) fn lean(&self) -> Option<&LeanDecoder> {
+        self.lean.as_deref()
     }
 
     pub(crate) fn workers(&self) -> &Workers {

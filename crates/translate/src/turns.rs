@@ -270,7 +270,7 @@ impl Translator {
     ) -> Result<Vec<Found>> {
         let model = self.model();
         let sources = model.recall(seats)?;
-        let mut hypotheses = search.run(model, &sources)?;
+        let mut hypotheses = search.run(model, self.lean(), &sources)?;
         let mut attention = vec![None; seats.len()];
         if is_watched {
             // A sentence whose turn was stopped has no hypothesis.

@@ -10,6 +10,8 @@ use abridge_evaluate::{
 };
 use clap::{Args, ValueEnum};
 
+use super::comet::CometArguments;
+
 const EXAMPLES: &str = "\
 Examples:
   # One system: BLEU, chrF2, chrF2++, TER and the length ratio, with sacreBLEU's signatures
@@ -25,7 +27,11 @@ Examples:
   abridge evaluate system.de --reference test.de --metrics bleu,chrf --json | jq .bleu.score
 
   # Chinese, two references, approximate randomisation, a table for a paper
-  abridge evaluate a.zh b.zh --reference r1.zh r2.zh --tokenize zh --test randomization --markdown";
+  abridge evaluate a.zh b.zh --reference r1.zh r2.zh --tokenize zh --test randomization --markdown
+
+  # COMET, and COMET that reads two sentences of context
+  abridge evaluate system.de -r test.de -s test.en --comet wmt22-comet-da
+  abridge evaluate system.de -r test.de -s test.en --comet wmt22-comet-da --comet-context 2";
 
 /// Scores translations against references, exactly as sacreBLEU 2 does.
 #[derive(Debug, Args)]
@@ -41,7 +47,7 @@ pub struct EvaluateArguments {
     #[arg(short, long, required = true, num_args = 1.., value_name = "REF")]
     reference: Vec<PathBuf>,
 
-    /// The source text, for --source-words
+    /// The source text, for --source-words and --comet
     #[arg(short, long, value_name = "SRC")]
     source: Option<PathBuf>,
 
@@ -82,6 +88,8 @@ pub struct EvaluateArguments {
     #[arg(long, value_delimiter = ',', requires = "pronouns", requires = "source")]
     source_words: Vec<String>,
 
+    #[command(flatten)]
+    comet: CometArguments,
     #[command(flatten)]
     significance: SignificanceArguments,
     #[command(flatten)]
@@ -237,6 +245,9 @@ pub fn run(arguments: &EvaluateArguments) -> anyhow::Result<()> {
         if !metrics.contains(&choice) {
             metrics.push(choice);
         }
+    }
+    if let Some(comet) = arguments.comet.metric(&set)? {
+        metrics.push(MetricChoice::Comet(comet));
     }
     let report = Evaluation {
         systems: set.systems,

@@ -1,12 +1,21 @@
 //! One small file per command.
 
+pub mod average;
+mod comet;
+pub mod completions;
 pub mod contrast;
+pub mod cxmi;
 pub mod demo;
 pub mod evaluate;
 pub mod import;
+pub mod inspect;
+pub mod man;
 pub mod models;
 pub mod practice;
 pub mod prepare;
+pub mod profile;
+pub mod reproduce;
+pub mod score;
 pub mod serve;
 pub mod train;
 pub mod translate;
@@ -16,4 +25,20 @@ use std::str::FromStr;
 /// Parses a named choice for the command line, keeping the library's error message.
 fn parse<T: FromStr<Err = abridge_model::Error>>(name: &str) -> Result<T, String> {
     name.parse().map_err(|error: abridge_model::Error| error.to_string())
+}
+
+/// Whether a stream shows colours: a terminal whose user has not asked for none
+/// (<https://no-color.org>).
+fn colours(stream: &impl std::io::IsTerminal) -> bool {
+    stream.is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
+}
+
+/// Writes a file beside its name and renames it: it is complete or as it was.
+pub fn write_whole(file: &std::path::Path, bytes: &[u8]) -> anyhow::Result<()> {
+    use anyhow::Context;
+    let name = file.file_name().unwrap_or_default().to_string_lossy();
+    let part = file.with_file_name(format!(".{name}.part"));
+    std::fs::write(&part, bytes)
+        .and_then(|()| std::fs::rename(&part, file))
+        .with_context(|| format!("cannot write {}", file.display()))
 }

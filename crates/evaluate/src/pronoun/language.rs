@@ -55,6 +55,11 @@ impl PronounLanguage {
         }
     }
 
+    /// Whether a word in lower case is one of the pronouns.
+    pub(crate) fn has(self, word: &str) -> bool {
+        self.genders().iter().any(|gender| gender.forms.contains(&word))
+    }
+
     pub(super) fn genders(self) -> &'static [Gender] {
         match self {
             Self::German => GERMAN,

@@ -19,6 +19,7 @@ struct MetricValue<'a> {
     details: Option<&'a str>,
     higher_is_better: bool,
     tool: &'static str,
+    set: &'a str,
     lines: usize,
     systems: Vec<SystemValue<'a>>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -53,6 +54,7 @@ struct PronounsValue<'a> {
     signature: String,
     higher_is_better: bool,
     tool: &'static str,
+    set: &'a str,
     lines: usize,
     systems: Vec<PronounSystemValue<'a>>,
 }
@@ -115,6 +117,7 @@ impl Report {
             details: first.and_then(|first| first.details.as_deref()),
             higher_is_better: metric.higher_is_better,
             tool: TOOL,
+            set: crate::hash::short(&self.set),
             lines: self.lines,
             systems: self
                 .systems
@@ -149,6 +152,7 @@ impl Report {
             signature: first.signature.to_string(),
             higher_is_better: true,
             tool: TOOL,
+            set: crate::hash::short(&self.set),
             lines: first.lines,
             systems: self
                 .systems

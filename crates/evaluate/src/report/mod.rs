@@ -7,9 +7,10 @@ mod table;
 
 use crate::bleu::Bleu;
 use crate::chrf::ChrF;
+use crate::comet::CometMetric;
 use crate::derived::{DocumentBleu, LengthRatio};
 use crate::documents::Documents;
-use crate::metric::Metric;
+use crate::metric::{Metric, TextMetric};
 use crate::pronoun::{PronounLanguage, PronounReport};
 use crate::references::References;
 use crate::signature::Signature;
@@ -29,6 +30,8 @@ pub enum MetricChoice {
     DocumentBleu(DocumentBleu),
     /// `length-ratio`
     LengthRatio(LengthRatio),
+    /// `comet`, or `doc-comet` with context; the scores of the lines are computed beforehand
+    Comet(CometMetric),
 }
 
 impl MetricChoice {
@@ -41,6 +44,8 @@ impl MetricChoice {
             Self::Ter(_) => "ter",
             Self::DocumentBleu(_) => "d-bleu",
             Self::LengthRatio(_) => "length-ratio",
+            Self::Comet(comet) if comet.context > 0 => "doc-comet",
+            Self::Comet(_) => "comet",
         }
     }
 
@@ -51,12 +56,29 @@ impl MetricChoice {
             Self::Ter(metric) => metric,
             Self::DocumentBleu(metric) => metric,
             Self::LengthRatio(metric) => metric,
+            Self::Comet(metric) => metric,
+        }
+    }
+
+    /// The metric as one that reads the texts, if it is.
+    fn text_metric(&self) -> Option<&dyn TextMetric> {
+        match self {
+            Self::Bleu(metric) => Some(metric),
+            Self::ChrF(metric) => Some(metric),
+            Self::Ter(metric) => Some(metric),
+            Self::DocumentBleu(metric) => Some(metric),
+            Self::LengthRatio(metric) => Some(metric),
+            Self::Comet(_) => None,
         }
     }
 
     /// A ratio near 1 needs more decimals than a score up to 100.
     fn extra_decimals(&self) -> usize {
-        if matches!(self, Self::LengthRatio(_)) { 2 } else { 0 }
+        match self {
+            Self::LengthRatio(_) => 2,
+            Self::Comet(_) => 3,
+            _ => 0,
+        }
     }
 }
 
@@ -146,6 +168,8 @@ pub struct Report {
     pub systems: Vec<String>,
     /// The number of lines.
     pub lines: usize,
+    /// The hash of references and source.
+    pub set: String,
     /// The results in the order of the request.
     pub metrics: Vec<MetricResult>,
     /// The documents.

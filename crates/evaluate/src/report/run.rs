@@ -6,7 +6,7 @@ use super::{
     DocumentSize, Evaluation, MetricChoice, MetricResult, PronounChoice, Report, System,
     SystemScore,
 };
-use crate::metric::{Metric, Statistics};
+use crate::metric::{Metric, Statistics, TextMetric};
 use crate::pronoun::{PronounInput, PronounReport, SourceFilter, pronoun_report};
 use crate::signature::{Field, Signature};
 use crate::significance::{Comparison, Interval, PairedTest, Resampling, compare, interval};
@@ -29,6 +29,11 @@ impl Evaluation {
         Ok(Report {
             systems: self.systems.iter().map(|system| system.name.clone()).collect(),
             lines: self.references.len(),
+            set: crate::hash::of_lines(
+                (0..self.references.len())
+                    .flat_map(|line| self.references.of_segment(line))
+                    .chain(self.sources.iter().flatten().map(String::as_str)),
+            ),
             metrics,
             documents: documents
                 .map(|document| DocumentSize {
@@ -71,19 +76,24 @@ impl Evaluation {
     fn metric(&self, choice: &MetricChoice) -> Result<MetricResult> {
         let metric = choice.metric();
         let whole_documents = matches!(choice, MetricChoice::DocumentBleu(_));
-        let (references, statistics) = if whole_documents {
+        let (references, statistics) = if let MetricChoice::Comet(comet) = choice {
+            self.check_comet(&comet.systems)?;
+            let scores = comet.systems.iter().map(|scores| Statistics::of_scores(scores));
+            (self.references.clone(), scores.collect())
+        } else if whole_documents {
             let Some(documents) = self.documents.as_ref().filter(|found| !found.is_empty()) else {
                 return Err(Error::new("d-bleu needs to know which lines make a document")
                     .remedy("give one document id per line with --docids"));
             };
             let references = self.references.of_documents(documents)?;
             let statistics = self.collect(|lines| {
-                Statistics::collect(metric, &documents.join(lines), &references)
+                Statistics::collect(text_metric(choice)?, &documents.join(lines), &references)
             })?;
             (references, statistics)
         } else {
-            let statistics =
-                self.collect(|lines| Statistics::collect(metric, lines, &self.references))?;
+            let statistics = self.collect(|lines| {
+                Statistics::collect(text_metric(choice)?, lines, &self.references)
+            })?;
             (self.references.clone(), statistics)
         };
 
@@ -121,12 +131,26 @@ impl Evaluation {
         Ok(MetricResult {
             key: choice.key(),
             name: metric.name(),
-            signature: Signature::sacrebleu(count, self.test_fields(), metric.fields()),
+            signature: match choice {
+                MetricChoice::Comet(_) => {
+                    Signature::abridge(count, self.test_fields(), metric.fields())
+                }
+                _ => Signature::sacrebleu(count, self.test_fields(), metric.fields()),
+            },
             higher_is_better: metric.higher_is_better(),
             systems,
             documents,
             extra_decimals: choice.extra_decimals(),
         })
+    }
+
+    fn check_comet(&self, systems: &[Vec<f64>]) -> Result<()> {
+        if systems.len() != self.systems.len()
+            || systems.iter().any(|scores| scores.len() != self.references.len())
+        {
+            return Err(Error::new("COMET has not scored all lines of all systems"));
+        }
+        Ok(())
     }
 
     fn collect(&self, count: impl Fn(&[String]) -> Result<Statistics>) -> Result<Vec<Statistics>> {
@@ -191,6 +215,11 @@ impl Evaluation {
             only,
         })
     }
+}
+
+/// The metric as one that reads the texts.
+fn text_metric(choice: &MetricChoice) -> Result<&dyn TextMetric> {
+    choice.text_metric().ok_or_else(|| Error::new(format!("{} reads no texts", choice.key())))
 }
 
 #[cfg(test)]

@@ -68,6 +68,12 @@ impl Report {
         let signatures =
             self.metrics.iter().map(|metric| format!("{}|{}", metric.name, metric.signature));
         let mut notes: Vec<String> = signatures.collect();
+        notes.push(format!(
+            "set|hash:{}|lines:{}|version:abridge-{}",
+            crate::hash::short(&self.set),
+            self.lines,
+            env!("CARGO_PKG_VERSION")
+        ));
         let table = if self.systems.len() == 1 {
             Table {
                 words: &[0, 2],

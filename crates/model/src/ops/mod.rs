@@ -1,37 +1,95 @@
 //! The operations that cost time, on packed tokens, and nothing about models.
 //!
 //! Everything else in this crate calls these functions and does not know how they are computed.
-//! This is the plain version on tensors of the engine, which runs on every device and is the truth
-//! that faster versions are compared with; a device with fused kernels will be chosen here.
+//! Each exists twice: in `plain` on tensors of the engine, which runs on every device and is
+//! the truth that tests compare with, and in `fused` for the CPU, forward and backward, made of
+//! the loops in `kernels`. [`is_fused`] chooses.
 
-mod attention;
 mod fixed_attention;
-mod loss;
-mod normalise;
-mod segment;
+mod fused;
+pub(crate) mod kernels;
+mod layout;
+mod plain;
+#[cfg(test)]
+mod tests;
 
-use burn::tensor::Device;
-use burn::tensor::{Int, Tensor, TensorData};
+use std::sync::OnceLock;
 
+use burn::tensor::{DType, Device, Int, Tensor, TensorData};
+
+use crate::config::Normaliser;
 use crate::dropout::DropoutMask;
+use crate::packed::Segments;
 
-pub use attention::{AttentionInput, AttentionLayout, Block, KeyValue, attention};
 pub use fixed_attention::{FixedKeys, fixed_attention};
-pub use loss::{Loss, label_smoothed_cross_entropy};
-pub use normalise::{normalise_rows, normalise_segments};
-pub use segment::{concatenate_windows, max_over_segments, sum_over_segments, weighted_sums};
+pub use kernels::adam::Rates as AdamRates;
+pub use kernels::instructions;
+pub use layout::{AttentionLayout, Block};
+pub use plain::{
+    concatenate_windows, label_smoothed_cross_entropy, max_over_segments, sum_over_segments,
+};
 
-/// `x W + b`.
+/// Whether the fused operations take this tensor: `f32` on the CPU.
+///
+/// The environment variable `ABRIDGE_OPERATIONS=plain` turns them off, to compare.
+pub fn is_fused<const D: usize>(x: &Tensor<D>) -> bool {
+    static WANTED: OnceLock<bool> = OnceLock::new();
+    let wanted = WANTED
+        .get_or_init(|| std::env::var("ABRIDGE_OPERATIONS").map_or(true, |value| value != "plain"));
+    *wanted && x.dtype() == DType::F32 && x.device().without_autodiff() == Device::flex()
+}
+
+/// What follows a linear layer at once.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Activation {
+    /// Nothing.
+    Identity,
+    /// `max(0, y)`
+    Rectifier,
+}
+
+/// `activation(x W + b)`.
 ///
 /// # Shapes
 /// - x: `[rows, inputs]`, weight: `[inputs, outputs]`, bias: `[outputs]`
 /// - result: `[rows, outputs]`
-pub fn linear(x: Tensor<2>, weight: Tensor<2>, bias: Tensor<1>) -> Tensor<2> {
-    x.matmul(weight) + bias.unsqueeze()
+pub fn linear(
+    x: Tensor<2>,
+    weight: Tensor<2>,
+    bias: Tensor<1>,
+    activation: Activation,
+) -> Tensor<2> {
+    if is_fused(&x) {
+        fused::linear(x, weight, bias, activation)
+    } else {
+        plain::linear(x, weight, bias, activation)
+    }
+}
+
+/// `x W + b` where the value is known already, as `product`, made of the same values as `x`
+/// without their gradient.
+///
+/// So one product serves memory slots whose gradient goes different ways: all of them train the
+/// weight, some also what was projected. The result has the value of `product` and hands its
+/// gradient to `product` and, through the weight, to `x`.
+///
+/// # Shapes
+/// - product: `[rows, outputs]`, x: `[rows, inputs]`
+pub fn linear_again(
+    product: Tensor<2>,
+    x: Tensor<2>,
+    weight: Tensor<2>,
+    bias: Tensor<1>,
+) -> Tensor<2> {
+    if is_fused(&x) {
+        fused::linear_again(product, x, weight)
+    } else {
+        plain::linear(x, weight, bias, Activation::Identity)
+    }
 }
 
 /// The epsilon of every layer normalisation.
-const NORM_EPSILON: f64 = 1e-5;
+pub(crate) const NORM_EPSILON: f64 = 1e-5;
 
 /// Input of [`residual_norm`].
 #[derive(Debug)]
@@ -53,15 +111,152 @@ pub struct ResidualNorm {
 /// # Shapes
 /// - result: `[rows, width]`
 pub fn residual_norm(input: ResidualNorm) -> Tensor<2> {
-    let update = match input.dropout {
-        Some(mask) => mask.apply(input.update),
-        None => input.update,
-    };
-    let x = input.residual + update;
-    let centred = x.clone() - x.mean_dim(1);
-    let variance = centred.clone().square().mean_dim(1);
-    let scale = (variance + NORM_EPSILON).sqrt().recip();
-    centred * scale * input.gain.unsqueeze() + input.bias.unsqueeze()
+    if is_fused(&input.update) { fused::residual_norm(input) } else { plain::residual_norm(input) }
+}
+
+/// Projected keys and values, row by row.
+#[derive(Clone, Debug)]
+pub struct KeyValue {
+    /// `[rows, width]`
+    pub key: Tensor<2>,
+    /// `[rows, width]`
+    pub value: Tensor<2>,
+}
+
+/// Input of [`attention`].
+#[derive(Debug)]
+pub struct AttentionInput<'a> {
+    /// Projected queries, `[query rows, width]`.
+    pub query: Tensor<2>,
+    /// Projected keys and values, `[key rows, width]`.
+    pub keys: &'a KeyValue,
+    /// What is added to the keys and values of each slot, `[slots, width]`.
+    pub shifts: Option<&'a KeyValue>,
+    /// Which key rows each query segment sees.
+    pub layout: &'a AttentionLayout,
+    /// The number of heads that `width` is divided among.
+    pub heads: usize,
+}
+
+/// Scaled dot-product attention of each query segment over its key rows.
+///
+/// A segment that sees no keys gets zeros.
+///
+/// # Shapes
+/// - result: `[query rows, width]`
+pub fn attention(input: AttentionInput<'_>) -> Tensor<2> {
+    let rows = input.query.dims()[0];
+    assert_eq!(rows, input.layout.queries().rows(), "the layout is of other queries");
+    if is_fused(&input.query) { fused::attention(input) } else { plain::attention(input) }
+}
+
+/// Weights over the columns of each row: each token's distribution over groups.
+///
+/// # Shapes
+/// - scores and result: `[tokens, groups]`
+pub fn normalise_rows(scores: Tensor<2>, normaliser: Normaliser) -> Tensor<2> {
+    if is_fused(&scores) {
+        fused::normalise(scores, None, normaliser)
+    } else {
+        plain::normalise_rows(scores, normaliser)
+    }
+}
+
+/// Weights over the rows of each segment, for every column: each group's distribution over tokens.
+///
+/// # Shapes
+/// - scores and result: `[tokens, groups]`
+pub fn normalise_segments(
+    scores: Tensor<2>,
+    segments: &Segments,
+    normaliser: Normaliser,
+) -> Tensor<2> {
+    if is_fused(&scores) {
+        fused::normalise(scores, Some(segments), normaliser)
+    } else {
+        plain::normalise_segments(scores, segments, normaliser)
+    }
+}
+
+/// For each segment and each column of weights the weighted sum of the segment's rows.
+///
+/// # Shapes
+/// - states: `[rows, width]`, weights: `[rows, sums]`
+/// - result: `[segments * sums, width]`
+pub fn weighted_sums(states: Tensor<2>, weights: Tensor<2>, segments: &Segments) -> Tensor<2> {
+    if is_fused(&states) {
+        fused::weighted_sums(states, weights, segments)
+    } else {
+        plain::weighted_sums(states, weights, segments)
+    }
+}
+
+/// Sums over the scored tokens of a batch.
+#[derive(Clone, Debug)]
+pub struct Loss {
+    /// The label-smoothed loss, `[1]`: what is trained.
+    pub smoothed: Tensor<1>,
+    /// The negative log-likelihood, `[1]`: what perplexity is made of. It carries no gradient.
+    pub likelihood: Tensor<1>,
+    /// The number of scored tokens.
+    pub tokens: usize,
+}
+
+/// The label-smoothed loss of states under a tied output projection.
+///
+/// See [`label_smoothed_cross_entropy`] of the logits `states weight^T`; where it is fused, not
+/// all logits exist at once.
+///
+/// # Shapes
+/// - states: `[tokens, width]`, one row per entry of `targets`; weight: `[vocabulary, width]`
+pub fn projected_loss(
+    states: Tensor<2>,
+    weight: Tensor<2>,
+    targets: &[u32],
+    smoothing: f64,
+) -> Loss {
+    assert_eq!(states.dims()[0], targets.len(), "one state per target token");
+    if is_fused(&states) {
+        fused::projected_loss(states, weight, targets, smoothing)
+    } else {
+        plain::projected_loss(states, weight, targets, smoothing)
+    }
+}
+
+/// The running means of a gradient and of its square, `[values]` each.
+#[derive(Clone, Debug)]
+pub struct AdamState {
+    /// Of the gradient.
+    pub mean: Tensor<1>,
+    /// Of its square.
+    pub square: Tensor<1>,
+}
+
+/// One update of Adam with decoupled decay: with `g = scale * gradient`,
+/// `m = beta_1 m + (1 - beta_1) g`, `v = beta_2 v + (1 - beta_2) g²`, and the parameter becomes
+/// `shrink * parameter - step * m / (sqrt(v) + epsilon)`.
+///
+/// Fused, it is one pass, in place where nobody else holds the tensors. None is in a graph.
+pub fn adam<const D: usize>(
+    parameter: Tensor<D>,
+    state: AdamState,
+    gradient: Tensor<1>,
+    rates: AdamRates,
+) -> (Tensor<D>, AdamState) {
+    if is_fused(&parameter) {
+        fused::adam(parameter, state, gradient, rates)
+    } else {
+        plain::adam(parameter, state, gradient, rates)
+    }
+}
+
+/// The sum of the squares of all values.
+pub fn square_sum(x: Tensor<1>) -> f64 {
+    if is_fused(&x) {
+        fused::square_sum(x)
+    } else {
+        f64::from(x.square().sum().into_scalar::<f32>())
+    }
 }
 
 /// Row numbers as a tensor that `select` takes.

@@ -44,7 +44,7 @@ impl Refinement {
         let Shortened { rows, segments, weights } = shortened;
         let seen: Vec<Vec<Block>> =
             sentences.ranges().map(|range| vec![Block::plain(range)]).collect();
-        let layout = AttentionLayout::new(&segments, &seen, &rows.device());
+        let layout = AttentionLayout::new(&segments, seen);
         let keys = self.attention.project(states);
         let looked = Looked { keys: &keys, shifts: None, layout: &layout };
         let update = self.attention.forward(rows.clone(), looked);

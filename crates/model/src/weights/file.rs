@@ -105,7 +105,9 @@ impl TensorFile {
 
     /// Tensors of other element types (counters, for instance) are left out: no weight is one.
     fn open_checkpoint(path: &Path) -> Result<Self> {
+        // fairseq keeps weights under the first name, Lightning under the second.
         let reader = PytorchReader::with_top_level_key(path, "model")
+            .or_else(|_| PytorchReader::with_top_level_key(path, "state_dict"))
             .or_else(|_| PytorchReader::new(path))
             .map_err(|error| broken(path, format!("not a readable checkpoint: {error}")))?;
         let mut names = reader.keys();

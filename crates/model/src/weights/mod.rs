@@ -42,12 +42,43 @@ impl Model {
         list.parameters
     }
 
+    /// Takes over the weights that a file has under the same names, for instance those of a
+    /// sentence-level model; the others stay as they are.
+    pub fn take_over(self, stored: &TensorFile) -> Result<(Self, TakenOver)> {
+        let mut taken = TakenOver::default();
+        let mut wanted = Vec::new();
+        for parameter in self.parameters() {
+            let name = parameter.name.clone();
+            if stored.shape(&name).is_none() {
+                taken.new.push(name);
+                continue;
+            }
+            taken.copied.push(name.clone());
+            wanted.push(Wanted { stored_name: name, transposed: false, parameter });
+        }
+        let known = |name: &&str| taken.copied.iter().any(|copied| copied == name);
+        taken.unused = stored.names().filter(|name| !known(name)).map(str::to_owned).collect();
+        let model = fill(self, stored, wanted, &taken.unused)?;
+        Ok((model, taken))
+    }
+
     /// Writes all weights to a safetensors file, which replaces an existing one in one step.
     pub fn save(&self, file: &Path) -> Result<()> {
         let mut collect = Collect::default();
         self.visit(&mut collect);
         write_tensors(file, &collect.weights)
     }
+}
+
+/// What became of the parameters of two networks when one took over the weights of the other.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct TakenOver {
+    /// In both.
+    pub copied: Vec<String>,
+    /// Only in the network.
+    pub new: Vec<String>,
+    /// Only in the file.
+    pub unused: Vec<String>,
 }
 
 /// Named tensors: shape and values, row by row.
@@ -243,7 +274,7 @@ impl ModuleMapper for Fill<'_> {
         if self.error.is_some() {
             return param;
         }
-        let wanted = &self.wanted[&self.path.join(".")];
+        let Some(wanted) = self.wanted.get(&self.path.join(".")) else { return param };
         let values = match self.stored.read(&wanted.stored_name) {
             Ok(values) => values,
             Err(error) => {

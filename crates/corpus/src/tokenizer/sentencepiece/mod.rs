@@ -95,6 +95,16 @@ impl Imported {
         pieces
     }
 
+    /// SentencePiece's own id of what it does not know.
+    pub fn native_unknown(&self) -> usize {
+        self.model.unknown
+    }
+
+    /// How many pieces SentencePiece itself counts, special ones included.
+    pub fn native_size(&self) -> usize {
+        self.model.pieces.len()
+    }
+
     /// Appends the ids of a text.
     pub fn encode(&self, text: &str, output: &mut Vec<u32>) {
         let normalised = self.model.normalise(text);

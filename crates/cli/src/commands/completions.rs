@@ -1,0 +1,28 @@
+//! `abridge completions`: what a shell needs to complete commands and options.
+
+use std::io::Write;
+
+use clap::Args;
+use clap_complete::Shell;
+
+/// Prints a completion script for a shell.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  abridge completions bash > ~/.local/share/bash-completion/completions/abridge
+  abridge completions zsh > ~/.zfunc/_abridge
+  abridge completions fish > ~/.config/fish/completions/abridge.fish")]
+pub struct Completions {
+    /// Which shell.
+    shell: Shell,
+}
+
+impl Completions {
+    /// Prints the script for `command`.
+    pub fn run(&self, mut command: clap::Command) -> anyhow::Result<()> {
+        // By way of memory: a closed pipe is an error that can be handled, not a panic.
+        let mut script = Vec::new();
+        clap_complete::generate(self.shell, &mut command, "abridge", &mut script);
+        std::io::stdout().lock().write_all(&script)?;
+        Ok(())
+    }
+}

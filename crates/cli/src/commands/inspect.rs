@@ -1,0 +1,212 @@
+//! `abridge inspect`: what the memory keeps, and which earlier words decided a translation.
+
+use std::io::{IsTerminal, Write};
+use std::path::PathBuf;
+
+use abridge_corpus::{Document, Format, Input, read};
+use abridge_evaluate::inspect::{GroupStatistics, InspectedDocument, InspectedSentence, Inspector};
+use abridge_evaluate::picture::{Svg, png};
+use abridge_model::DeviceKind;
+use abridge_translate::BeamSettings;
+use anyhow::{Context, ensure};
+use clap::Args;
+use indicatif::ProgressBar;
+
+/// Shows what the memory keeps of each sentence, and which earlier words decided its translation.
+///
+/// For a model with groups, a grid of tokens against groups is shaded by weight: in Latent Grouping
+/// each token is shared out over the groups, in Latent Selecting each group selects tokens. Below
+/// it stands which earlier words decided each word of the translation (each is left out in turn,
+/// and the model says how much less probable its translation becomes), and where the translation
+/// looked: attention to the entries of the memory, shared out over the words that made them.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  abridge inspect --model demo/models/grouping demo/data/text/test.en
+  abridge inspect --model demo/models/grouping talk.en --sentences 4-6 --png groups.png
+  abridge inspect --model demo/models/grouping talk.en --html talk.html
+  abridge inspect --model demo/models/grouping talk.en --target talk.de
+  abridge inspect --model demo/models/grouping demo/data/text/train.en --statistics")]
+pub struct Inspect {
+    /// A model directory.
+    #[arg(long, value_name = "DIR")]
+    model: PathBuf,
+    /// Documents in any format that `abridge translate` reads.
+    input: PathBuf,
+    /// Translations to look at instead of the model's own.
+    #[arg(long, value_name = "FILE")]
+    target: Option<PathBuf>,
+    /// The names of the documents, one per line; found beside the input by default.
+    #[arg(long, value_name = "FILE")]
+    docids: Option<PathBuf>,
+    /// The format, where the name and content do not tell it.
+    #[arg(long)]
+    format: Option<Format>,
+    /// Which sentences, counted through the whole file, as 4 or 4-6.
+    #[arg(long, default_value = "1-10", value_name = "FROM-TO")]
+    sentences: Sentences,
+    /// Writes a picture.
+    #[arg(long, value_name = "FILE")]
+    svg: Option<PathBuf>,
+    /// Writes the same picture as pixels.
+    #[arg(long, value_name = "FILE")]
+    png: Option<PathBuf>,
+    /// Writes a page on which each token shows its weights.
+    #[arg(long, value_name = "FILE")]
+    html: Option<PathBuf>,
+    /// Counts over the whole input how groups are used, instead of showing sentences.
+    #[arg(long, conflicts_with_all = ["svg", "png", "html", "target", "sentences"])]
+    statistics: bool,
+    /// Where to compute.
+    #[arg(long, default_value = "cpu", value_parser = super::parse::<DeviceKind>)]
+    device: DeviceKind,
+}
+
+/// A range of sentences, counted from 1, both ends included.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Sentences {
+    first: usize,
+    last: usize,
+}
+
+impl std::str::FromStr for Sentences {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let (first, last) = text.split_once('-').unwrap_or((text, text));
+        match (first.trim().parse(), last.trim().parse()) {
+            (Ok(first), Ok(last)) if first >= 1 && first <= last => Ok(Self { first, last }),
+            _ => Err(format!("`{text}` is not a sentence as 4 or a range as 4-6")),
+        }
+    }
+}
+
+/// Pixels per unit of a picture: sharp on screens and in print.
+const PIXELS: f32 = 2.0;
+/// Tokens that statistics list for each group.
+const TOP_TOKENS: usize = 8;
+/// Sentences that statistics read between two reports of progress.
+const PART: usize = 256;
+
+impl Inspect {
+    /// Looks, and shows or writes.
+    pub fn run(&self) -> anyhow::Result<()> {
+        let input = match &self.target {
+            Some(target) => Input::parallel(&self.input, target),
+            None => Input::new(&self.input),
+        };
+        let corpus = read(&Input { docids: self.docids.clone(), format: self.format, ..input })?;
+        let inspector = Inspector::open(&self.model, &self.device.open()?)?;
+        if self.statistics {
+            return self.count(&inspector, &corpus.documents);
+        }
+        ensure!(
+            self.sentences.first <= corpus.segments(),
+            "--sentences begins at {}, but {} has {} sentences",
+            self.sentences.first,
+            self.input.display(),
+            corpus.segments()
+        );
+        let documents = self.look(&inspector, &corpus.documents)?;
+        self.write(&documents)
+    }
+
+    /// The documents that hold the wanted sentences, with those only.
+    fn look(
+        &self,
+        inspector: &Inspector,
+        documents: &[Document],
+    ) -> anyhow::Result<Vec<InspectedDocument>> {
+        let settings = BeamSettings::default();
+        let mut looked = Vec::new();
+        let mut before = 0;
+        for document in documents {
+            let count = document.segments.len();
+            let wanted = |position: usize| {
+                (self.sentences.first..=self.sentences.last).contains(&(before + position + 1))
+            };
+            // Context is on the source side, so nothing after the last wanted sentence matters.
+            if let Some(last) = (0..count).rev().find(|&position| wanted(position)) {
+                let mut document = document.clone();
+                document.segments.truncate(last + 1);
+                let mut inspected = inspector.document(&document, &settings)?;
+                inspected.sentences.retain(|sentence| wanted(sentence.position));
+                looked.push(inspected);
+            }
+            before += count;
+        }
+        Ok(looked)
+    }
+
+    fn write(&self, documents: &[InspectedDocument]) -> anyhow::Result<()> {
+        let sentences = || documents.iter().flat_map(|document| &document.sentences);
+        let label = format!("what {} keeps of {}", self.model.display(), self.input.display());
+        if self.svg.is_some() || self.png.is_some() {
+            let pictures: Vec<Svg> = sentences().map(InspectedSentence::draw).collect();
+            let picture = Svg::stacked(&pictures, 24.0).standalone(&label);
+            if let Some(file) = &self.png {
+                super::write_whole(file, &png(&picture, PIXELS)?)?;
+            }
+            if let Some(file) = &self.svg {
+                super::write_whole(file, picture.as_bytes())?;
+            }
+        }
+        if let Some(file) = &self.html {
+            let model = self.model.display().to_string();
+            super::write_whole(file, InspectedDocument::page(documents, &model).as_bytes())?;
+        }
+        let mut out = std::io::stdout().lock();
+        let files: Vec<&PathBuf> =
+            [&self.svg, &self.png, &self.html].into_iter().flatten().collect();
+        if !files.is_empty() {
+            for file in files {
+                writeln!(out, "{}", file.display())?;
+            }
+            return Ok(());
+        }
+        let colours = super::colours(&std::io::stdout());
+        for document in documents {
+            writeln!(out, "document {}\n", document.id)?;
+            for sentence in &document.sentences {
+                write!(out, "{}", sentence.to_terminal(colours))?;
+            }
+        }
+        Ok(())
+    }
+
+    fn count(&self, inspector: &Inspector, documents: &[Document]) -> anyhow::Result<()> {
+        let sentences: Vec<String> =
+            documents.iter().flat_map(|d| &d.segments).map(|s| s.source.clone()).collect();
+        let bar = if std::io::stderr().is_terminal() {
+            ProgressBar::new(sentences.len() as u64)
+        } else {
+            ProgressBar::hidden()
+        };
+        let mut all = Vec::with_capacity(sentences.len());
+        for part in sentences.chunks(PART) {
+            let groups = inspector.groups(part)?.with_context(|| {
+                format!("{} has no groups: only grouping and selecting have", self.model.display())
+            })?;
+            all.extend(groups);
+            bar.inc(part.len() as u64);
+        }
+        bar.finish_and_clear();
+        let statistics = GroupStatistics::new(&all, TOP_TOKENS)
+            .with_context(|| format!("{} has no sentences", self.input.display()))?;
+        write!(std::io::stdout().lock(), "{}", statistics.to_text())?;
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ranges_of_sentences_are_read() {
+        assert_eq!("4-6".parse(), Ok(Sentences { first: 4, last: 6 }));
+        assert_eq!("4".parse(), Ok(Sentences { first: 4, last: 4 }));
+        for wrong in ["0", "6-4", "a", "", "1-"] {
+            assert!(wrong.parse::<Sentences>().is_err(), "{wrong}");
+        }
+    }
+}

@@ -1,0 +1,101 @@
+//! What a validation measures besides the loss: BLEU, and accuracy on a contrastive set.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use abridge_corpus::prepare::PreparedDirectory;
+use abridge_corpus::store::{Side, TokenStore};
+use abridge_corpus::{ContrastiveInput, ContrastiveSet, Tokenizer};
+use abridge_evaluate::{Bleu, ContrastiveReport, References, corpus_score, score_set};
+use abridge_model::Model;
+use abridge_train::{Error, Result, TrainRecipe, Validator};
+use abridge_translate::{BeamSettings, Translator};
+
+/// Translates the first documents of the validation split, and scores a contrastive set.
+pub struct Measure {
+    source: Tokenizer,
+    target: Tokenizer,
+    /// Source texts by document.
+    documents: Vec<Vec<String>>,
+    references: References,
+    beam: BeamSettings,
+    set: Option<ContrastiveSet>,
+}
+
+impl Measure {
+    /// Reads what the recipe names; nothing if it names nothing.
+    pub fn open(recipe: &TrainRecipe, data: &Path) -> anyhow::Result<Option<Self>> {
+        let wanted = &recipe.validation;
+        if wanted.sentences == 0 && wanted.contrastive.is_none() {
+            return Ok(None);
+        }
+        let data = PreparedDirectory::open(data)?;
+        let set = match &wanted.contrastive {
+            None => None,
+            Some(path) => {
+                let languages = &data.manifest().recipe.languages;
+                let (source, target) = (languages.source.as_str(), languages.target.as_str());
+                let mut input = ContrastiveInput::new(path, source, target);
+                input.documents.clone_from(&wanted.contrastive_documents);
+                input.context = recipe.model.context_size;
+                Some(ContrastiveSet::read(&input)?)
+            }
+        };
+        let (source, target) = (data.tokenizer(Side::Source)?, data.tokenizer(Side::Target)?);
+        let valid = data.split("valid")?;
+        let mut documents = Vec::new();
+        let mut references: Vec<String> = Vec::new();
+        for document in (0..valid.documents()).map(|document| valid.document(document)) {
+            if references.len() >= wanted.sentences {
+                break;
+            }
+            let left = wanted.sentences - references.len();
+            let sentences = document.take(left);
+            references.extend(sentences.clone().map(|s| text(&valid, Side::Target, s, &target)));
+            documents.push(sentences.map(|s| text(&valid, Side::Source, s, &source)).collect());
+        }
+        // A model that has learned little writes until it is stopped.
+        let longest = (0..valid.sentences()).map(|s| valid.length(Side::Target, s)).max();
+        let beam = BeamSettings {
+            beam: wanted.beam.max(1),
+            max_length: longest.unwrap_or(0) * 6 / 5 + 10,
+            ..BeamSettings::default()
+        };
+        let references = References::single(references)?;
+        Ok(Some(Self { source, target, documents, references, beam, set }))
+    }
+
+    fn measure(&self, model: &Model) -> anyhow::Result<BTreeMap<String, f64>> {
+        let mut scores = BTreeMap::new();
+        let (source, target) = (self.source.clone(), self.target.clone());
+        let translator = Translator::new(model.clone(), source, target, "in training")?;
+        if !self.documents.is_empty() {
+            let translated =
+                translator.translate_documents(&self.documents, &self.beam, &|_| {})?;
+            let hypotheses: Vec<String> = translated.into_iter().flatten().collect();
+            let score = corpus_score(&Bleu::default(), &hypotheses, &self.references)?;
+            scores.insert("BLEU".to_owned(), score.score);
+        }
+        if let Some(set) = &self.set {
+            let report =
+                ContrastiveReport::new(set, &score_set(&translator, set, None, &mut |_| {})?);
+            scores.insert("contrastive".to_owned(), 100.0 * report.total.share());
+            for (distance, accuracy) in &report.by_distance {
+                scores.insert(format!("contrastive {distance}"), 100.0 * accuracy.share());
+            }
+        }
+        Ok(scores)
+    }
+}
+
+impl Validator for Measure {
+    fn validate(&mut self, model: &Model, _update: u64) -> Result<BTreeMap<String, f64>> {
+        self.measure(model).map_err(|error| Error::Validation(format!("{error:#}")))
+    }
+}
+
+fn text(store: &TokenStore, side: Side, sentence: usize, tokenizer: &Tokenizer) -> String {
+    let mut tokens = Vec::new();
+    store.append(side, sentence, &mut tokens);
+    tokenizer.decode(&tokens)
+}

@@ -1,0 +1,216 @@
+//! `abridge translate`: documents in, translated documents out.
+
+mod files;
+mod partial;
+mod render;
+mod stream;
+
+use std::path::PathBuf;
+
+use abridge_corpus::Format;
+use abridge_model::DeviceKind;
+use abridge_translate::{BeamSettings, Sampling, Translator};
+use anyhow::ensure;
+use clap::Args;
+
+/// Translates documents, each sentence with a memory of those before it.
+///
+/// Reads lines (documents separated by blank lines, or named by a .docids file), SRT, WebVTT, JSON
+/// lines and IWSLT files, and writes the same format with the text replaced and everything else as
+/// it was. Without a file it answers line by line; a blank line starts a new document.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  abridge translate --model runs/grouping/model talk.en --output talk.de
+  abridge translate --model runs/grouping/model film.srt --output film.de.srt --resume
+  abridge translate --model runs/grouping/model --segment book.txt --output buch.txt
+  echo 'The cat slept.' | abridge translate --model runs/grouping/model
+  abridge translate --model runs/grouping/model talk.en --explain
+  abridge translate --model runs/grouping/model talk.en --json --n-best 3 > talk.jsonl
+  abridge translate --model runs/grouping/model talk.en --sample --top-k 20 --seed 7")]
+pub struct Translate {
+    /// A model directory.
+    #[arg(long, value_name = "DIR")]
+    model: PathBuf,
+    /// The files to translate; standard input by default, which `-` stands for, too.
+    #[arg(value_name = "INPUT")]
+    inputs: Vec<PathBuf>,
+    /// Where to write: a file, or a directory for several inputs; standard output by default.
+    #[arg(long, short, value_name = "PATH")]
+    output: Option<PathBuf>,
+    /// The names of the documents, one per line; found beside the input by default.
+    #[arg(long, value_name = "FILE")]
+    docids: Option<PathBuf>,
+    /// The format, where the name and content do not tell it.
+    #[arg(long)]
+    format: Option<Format>,
+    /// The text is running prose, one paragraph per line: cut it into sentences, translate them as
+    /// one document, and put them together again.
+    #[arg(long, conflicts_with_all = ["format", "docids"])]
+    segment: bool,
+    /// The language by whose rules --segment cuts; the model's source language by default.
+    #[arg(long, value_name = "CODE", requires = "segment")]
+    language: Option<String>,
+    /// Goes on with an interrupted job that wrote to the same --output.
+    #[arg(long, requires = "output")]
+    resume: bool,
+
+    /// Sentences before the current one that are looked back at; the model's number by default.
+    #[arg(long, value_name = "N")]
+    context: Option<usize>,
+    /// Hypotheses that are followed at once; 1 is greedy search.
+    #[arg(long, value_name = "N", default_value_t = BeamSettings::default().beam)]
+    beam: usize,
+    /// Divides a hypothesis' score by its length to this power.
+    #[arg(long, value_name = "X", default_value_t = BeamSettings::default().length_penalty)]
+    length_penalty: f64,
+    /// The shortest translation of a sentence, in tokens.
+    #[arg(long, value_name = "N", default_value_t = BeamSettings::default().min_length)]
+    min_length: usize,
+    /// The longest translation of a sentence, in tokens. A longer source sentence is translated in
+    /// parts.
+    #[arg(long, value_name = "N", default_value_t = BeamSettings::default().max_length)]
+    max_length: usize,
+    /// Every translation begins with this text.
+    #[arg(long, value_name = "TEXT")]
+    prefix: Option<String>,
+    /// Never writes what stands for unknown pieces.
+    #[arg(long)]
+    no_unknown: bool,
+
+    /// Draws words at random instead of searching for the best.
+    #[arg(long)]
+    sample: bool,
+    /// Draws from this many of the most probable words; 0 is all.
+    #[arg(long, value_name = "K", default_value_t = Sampling::default().top_k, requires = "sample")]
+    top_k: usize,
+    /// Draws from the most probable words that have this probability together.
+    #[arg(long, value_name = "P", default_value_t = Sampling::default().top_p, requires = "sample")]
+    top_p: f64,
+    /// Below 1 the probable becomes more probable.
+    #[arg(long, value_name = "T", default_value_t = Sampling::default().temperature, requires = "sample")]
+    temperature: f64,
+    /// Another seed draws other words.
+    #[arg(long, value_name = "N", default_value_t = Sampling::default().seed, requires = "sample")]
+    seed: u64,
+
+    /// Writes the N best translations of each sentence: number ||| text ||| score.
+    #[arg(long, value_name = "N")]
+    n_best: Option<usize>,
+    /// Writes one JSON object per sentence: texts, scores, tokens, alignment and the n best.
+    #[arg(long, conflicts_with = "explain")]
+    json: bool,
+    /// Writes for each sentence which earlier sentences and words its pronouns looked at.
+    #[arg(long, conflicts_with = "n_best")]
+    explain: bool,
+
+    /// Threads; one per core by default.
+    #[arg(long, value_name = "N")]
+    threads: Option<usize>,
+    /// Where to compute.
+    #[arg(long, default_value = "cpu", value_parser = super::parse::<DeviceKind>)]
+    device: DeviceKind,
+    /// No progress bar and no notes.
+    #[arg(long, short)]
+    quiet: bool,
+}
+
+/// What is written for each sentence.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Mode {
+    /// The translation, in the layout of the input.
+    Text,
+    NBest,
+    Json,
+    Explain,
+}
+
+impl Translate {
+    /// Reads, translates and writes.
+    pub fn run(&self) -> anyhow::Result<()> {
+        ensure!(self.threads != Some(0), "--threads is 0, but one is needed");
+        self.settings(&[]).check()?;
+        let is_stream = |path: &PathBuf| path.as_os_str() == "-";
+        let from_stream = self.inputs.iter().all(is_stream);
+        ensure!(
+            from_stream || !self.inputs.iter().any(is_stream),
+            "standard input and files cannot be mixed; translate them one after the other"
+        );
+        // Files are read before the model, so that a wrong name is found at once.
+        let jobs = if from_stream && self.format.is_none() {
+            Vec::new()
+        } else {
+            let standard = [PathBuf::from("/dev/stdin")];
+            let inputs = if from_stream { &standard[..] } else { &self.inputs[..] };
+            files::read_all(self, inputs)?
+        };
+        let translator = Translator::open(&self.model, &self.device.open()?)?;
+        let translator = match self.threads {
+            Some(threads) => translator.with_threads(threads)?,
+            None => translator,
+        };
+        let prefix = self.prefix.as_deref().map(|text| translator.target().encode(text));
+        let settings = self.settings(&prefix.unwrap_or_default());
+        // A wrong --context is found before any work.
+        let context = translator.session(self.context)?.context_size();
+        if from_stream && self.format.is_none() {
+            stream::run(self, &translator, &settings)?;
+        }
+        for job in jobs {
+            files::run(self, job, &translator, &settings)?;
+        }
+        if !self.quiet {
+            eprintln!("{}", signature(&translator, &settings, context));
+        }
+        Ok(())
+    }
+
+    fn mode(&self) -> Mode {
+        match (self.json, self.explain, self.n_best) {
+            (true, _, _) => Mode::Json,
+            (_, true, _) => Mode::Explain,
+            (_, _, Some(_)) => Mode::NBest,
+            _ => Mode::Text,
+        }
+    }
+
+    fn settings(&self, prefix: &[u32]) -> BeamSettings {
+        let sampling = self.sample.then_some(Sampling {
+            top_k: self.top_k,
+            top_p: self.top_p,
+            temperature: self.temperature,
+            seed: self.seed,
+        });
+        BeamSettings {
+            beam: self.beam,
+            length_penalty: self.length_penalty,
+            min_length: self.min_length,
+            max_length: self.max_length,
+            n_best: self.n_best.unwrap_or(1),
+            forbidden: if self.no_unknown { vec![abridge_model::tokens::UNKNOWN] } else { vec![] },
+            prefix: prefix.to_vec(),
+            sampling,
+            ..BeamSettings::default()
+        }
+    }
+
+    /// The language by whose rules prose is cut.
+    fn prose_language<'a>(&'a self, translator: Option<&'a Translator>) -> &'a str {
+        let of_model = || translator.and_then(Translator::languages).map(|(source, _)| source);
+        self.language.as_deref().or_else(of_model).unwrap_or("en")
+    }
+}
+
+/// What a result was made with.
+pub fn signature(translator: &Translator, settings: &BeamSettings, context: usize) -> String {
+    let hash = &translator.hash()[..translator.hash().len().min(12)];
+    let search = match &settings.sampling {
+        None => format!("beam {}|length penalty {}", settings.beam, settings.length_penalty),
+        Some(sampling) => format!(
+            "sampling top-k {} top-p {} temperature {} seed {}",
+            sampling.top_k, sampling.top_p, sampling.temperature, sampling.seed
+        ),
+    };
+    let version = env!("CARGO_PKG_VERSION");
+    let longest = settings.max_length;
+    format!("abridge {version}|model {hash}|context {context}|{search}|max length {longest}")
+}

@@ -1,0 +1,182 @@
+//! What an interrupted job leaves beside its output, so that it can go on.
+//!
+//! A header names what was translated with what; then comes one line per finished sentence, in
+//! reading order. A line that was cut by a crash is translated again.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, bail};
+use serde::{Deserialize, Serialize};
+
+use super::render::Record;
+
+/// What a job is bound to: with another of these its sentences would be others.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Header {
+    pub format: u32,
+    pub input: String,
+    pub model: String,
+    pub settings: String,
+}
+
+/// The file of a job in the middle of its work.
+#[derive(Debug)]
+pub struct Partial {
+    path: PathBuf,
+    file: File,
+}
+
+impl Partial {
+    /// Starts a job, or goes on with one: returns what is finished already.
+    pub fn open(
+        output: &Path,
+        header: &Header,
+        resume: bool,
+    ) -> anyhow::Result<(Self, Vec<Record>)> {
+        let path = beside(output, "partial");
+        let failed = || format!("cannot write {}", path.display());
+        let (records, length) = match fs::read(&path) {
+            Ok(bytes) if resume => read(&path, &bytes, header)?,
+            Ok(_) => {
+                eprintln!(
+                    "note: {} is of an interrupted job; it is begun anew (--resume goes on with it)",
+                    path.display()
+                );
+                (Vec::new(), 0)
+            }
+            Err(_) => (Vec::new(), 0),
+        };
+        let mut file = OpenOptions::new()
+            .create(true)
+            .truncate(false)
+            .write(true)
+            .open(&path)
+            .with_context(failed)?;
+        let mut start = || -> std::io::Result<()> {
+            file.set_len(length)?;
+            std::io::Seek::seek(&mut file, std::io::SeekFrom::Start(length))?;
+            if length == 0 {
+                writeln!(file, "{}", serde_json::to_string(header)?)?;
+            }
+            Ok(())
+        };
+        start().with_context(failed)?;
+        Ok((Self { path, file }, records))
+    }
+
+    /// Adds a finished sentence.
+    pub fn push(&mut self, record: &Record) -> anyhow::Result<()> {
+        let mut line = serde_json::to_vec(record)?;
+        line.push(b'\n');
+        self.file.write_all(&line).with_context(|| format!("cannot write {}", self.path.display()))
+    }
+
+    /// The output is complete; this is no longer needed.
+    pub fn finish(self) -> anyhow::Result<()> {
+        drop(self.file);
+        fs::remove_file(&self.path)
+            .with_context(|| format!("cannot remove {}", self.path.display()))
+    }
+}
+
+/// The finished sentences of an earlier run, and the length of the file up to the last of them.
+fn read(path: &Path, bytes: &[u8], header: &Header) -> anyhow::Result<(Vec<Record>, u64)> {
+    let mut lines = bytes.split_inclusive(|&byte| byte == b'\n');
+    let Some(first) = lines.next().filter(|line| line.ends_with(b"\n")) else {
+        return Ok((Vec::new(), 0));
+    };
+    let found: Header = serde_json::from_slice(first)
+        .with_context(|| format!("{}: damaged; remove it to begin anew", path.display()))?;
+    for (name, found, expected) in [
+        ("input", &found.input, &header.input),
+        ("model", &found.model, &header.model),
+        ("settings", &found.settings, &header.settings),
+        ("format", &found.format.to_string(), &header.format.to_string()),
+    ] {
+        if found != expected {
+            bail!(
+                "{}: the interrupted job had another {name}; give the same, or leave --resume out \
+                 to begin anew",
+                path.display()
+            );
+        }
+    }
+    let mut length = first.len() as u64;
+    let mut records = Vec::new();
+    for line in lines {
+        let Some(text) = line.strip_suffix(b"\n") else { break };
+        let Ok(record) = serde_json::from_slice(text) else { break };
+        records.push(record);
+        length += line.len() as u64;
+    }
+    Ok((records, length))
+}
+
+/// Writes a file that is whole or not there.
+pub fn write_whole(output: &Path, bytes: &[u8]) -> anyhow::Result<()> {
+    let failed = || format!("cannot write {}", output.display());
+    // Devices and pipes are written to as they are.
+    if output.exists() && !output.is_file() {
+        return fs::write(output, bytes).with_context(failed);
+    }
+    let work = beside(output, "writing");
+    let write = || -> std::io::Result<()> {
+        let mut file = File::create(&work)?;
+        file.write_all(bytes)?;
+        file.sync_all()?;
+        fs::rename(&work, output)
+    };
+    write().with_context(failed).inspect_err(|_| {
+        let _ = fs::remove_file(&work);
+    })
+}
+
+fn beside(output: &Path, ending: &str) -> PathBuf {
+    let name = output.file_name().unwrap_or_default().to_string_lossy();
+    output.with_file_name(format!("{name}.{ending}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn header() -> Header {
+        let [input, model, settings] = ["a", "b", "c"].map(str::to_owned);
+        Header { format: 1, input, model, settings }
+    }
+
+    fn record(text: &str) -> Record {
+        Record { text: text.into(), note: None }
+    }
+
+    #[test]
+    fn goes_on_after_any_cut() {
+        let folder = tempfile::tempdir().unwrap();
+        let output = folder.path().join("out.de");
+        let (mut partial, _) = Partial::open(&output, &header(), false).unwrap();
+        for text in ["eins", "zw\nei", "drei"] {
+            partial.push(&record(text)).unwrap();
+        }
+        let path = folder.path().join("out.de.partial");
+        let whole = fs::read(&path).unwrap();
+        for kept in 0..=whole.len() {
+            fs::write(&path, &whole[..kept]).unwrap();
+            let (mut partial, records) = Partial::open(&output, &header(), true).unwrap();
+            assert!(records.iter().zip(["eins", "zw\nei", "drei"]).all(|(r, t)| r.text == t));
+            partial.push(&record("mehr")).unwrap();
+            let (partial, again) = Partial::open(&output, &header(), true).unwrap();
+            assert_eq!(again.len(), records.len() + 1, "after {kept} bytes");
+            drop(partial);
+        }
+        let mut other = header();
+        other.model = "x".into();
+        let error = Partial::open(&output, &other, true).unwrap_err().to_string();
+        assert!(error.contains("another model"), "{error}");
+        let (partial, records) = Partial::open(&output, &other, false).unwrap();
+        assert!(records.is_empty());
+        partial.finish().unwrap();
+        assert!(!path.exists());
+    }
+}

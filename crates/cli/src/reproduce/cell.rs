@@ -1,0 +1,123 @@
+//! One model at one context size with one seed, kept by the hash of what went in.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use abridge_model::Preset;
+use abridge_train::TrainRecipe;
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+
+use super::table::Pair;
+use crate::commands::write_whole;
+
+/// One place of a grid.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Cell {
+    /// The languages.
+    pub pair: Pair,
+    /// The model.
+    pub preset: Preset,
+    /// Sentences of context.
+    pub context: usize,
+    /// The seed.
+    pub seed: u64,
+}
+
+/// What came out of a cell.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Outcome {
+    /// Scores by the key of their metric.
+    pub scores: BTreeMap<String, f64>,
+    /// What the scores depend on.
+    pub signature: String,
+}
+
+/// A cell with its place on disk.
+#[derive(Clone, Debug)]
+pub struct Stored {
+    /// The cell.
+    pub cell: Cell,
+    /// How it is trained.
+    pub recipe: TrainRecipe,
+    /// Its directory, named after the cell and the hash of what goes in.
+    pub directory: PathBuf,
+}
+
+/// The file of an outcome, written when the cell is done.
+const OUTCOME: &str = "outcome.json";
+
+impl Cell {
+    /// A name for people.
+    pub fn name(&self) -> String {
+        format!("{}-{}-c{}-seed{}", self.pair.name(), self.preset, self.context, self.seed)
+    }
+}
+
+impl Stored {
+    /// Finds the place of a cell. Another recipe, other data or another version of the program is
+    /// another place, so nothing that is kept is ever stale.
+    pub fn new(cell: Cell, recipe: TrainRecipe, data: &str, out: &Path) -> Self {
+        let inputs =
+            [env!("CARGO_PKG_VERSION").to_owned(), cell.name(), recipe.to_toml(), data.to_owned()];
+        let hash = hash(&inputs.join("\n"));
+        let directory = out.join("cells").join(format!("{}-{}", cell.name(), &hash[..12]));
+        Self { cell, recipe, directory }
+    }
+
+    /// The run directory of its training.
+    pub fn run(&self) -> PathBuf {
+        self.directory.join("run")
+    }
+
+    /// Its model directory.
+    pub fn model(&self) -> PathBuf {
+        self.directory.join("model")
+    }
+
+    /// The translation of the test documents.
+    pub fn translation(&self) -> PathBuf {
+        self.directory.join(format!("test.{}", self.cell.pair.target()))
+    }
+
+    /// What came out, if it is done.
+    pub fn outcome(&self) -> Option<Outcome> {
+        let text = fs::read(self.directory.join(OUTCOME)).ok()?;
+        serde_json::from_slice(&text).ok()
+    }
+
+    /// Keeps what came out.
+    pub fn keep(&self, outcome: &Outcome) -> anyhow::Result<()> {
+        let text = serde_json::to_string_pretty(outcome)? + "\n";
+        write_whole(&self.directory.join(OUTCOME), text.as_bytes())
+    }
+}
+
+/// SHA-256 in hexadecimal.
+pub fn hash(text: &str) -> String {
+    format!("{:x}", Sha256::digest(text.as_bytes()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::reproduce::scale::Scale;
+
+    #[test]
+    fn whatever_goes_in_changes_the_place() {
+        let cell = Cell { pair: Pair::EnDe, preset: Preset::Grouping, context: 2, seed: 42 };
+        let place = |cell: Cell, settings: &[&str], data: &str| {
+            let settings: Vec<String> = settings.iter().map(|&s| s.to_owned()).collect();
+            let Cell { pair, preset, context, seed } = cell;
+            let recipe = Scale::Tiny.recipe(pair, preset, context, seed, &settings).unwrap();
+            Stored::new(cell, recipe, data, Path::new("out")).directory
+        };
+        let first = place(cell, &[], "a");
+        assert_eq!(first, place(cell, &[], "a"));
+        assert_ne!(first, place(cell, &[], "b"));
+        assert_ne!(first, place(cell, &["stop.max_updates=3"], "a"));
+        assert_ne!(first, place(Cell { seed: 43, ..cell }, &[], "a"));
+        assert!(first.starts_with("out/cells"));
+    }
+}

@@ -1,0 +1,138 @@
+//! What the models of a grid are trained and tested on.
+
+use std::path::{Path, PathBuf};
+
+use abridge_corpus::practice::{PracticeConfig, PracticeLanguage};
+use abridge_corpus::prepare::{
+    FileHash, MANIFEST, Recipe, Request, SplitDocuments, prepare, prepare_practice,
+};
+use abridge_corpus::{ContrastiveInput, ContrastiveSet, Document, Input, read};
+use anyhow::Context;
+
+use super::table::Pair;
+
+const IWSLT_EN_DE: &str = include_str!("../../../../recipes/iwslt17-en-de.toml");
+const IWSLT_EN_FR: &str = include_str!("../../../../recipes/iwslt17-en-fr.toml");
+
+/// Where the user's data is.
+#[derive(Clone, Debug, Default)]
+pub struct Given {
+    /// What the data recipe reads: an archive or a folder.
+    pub data: Option<PathBuf>,
+    /// The data recipe, if it is not the paper's.
+    pub recipe: Option<PathBuf>,
+    /// The contrastive set.
+    pub contrastive: Option<PathBuf>,
+    /// The documents that ContraPro's JSON points into.
+    pub documents: Option<PathBuf>,
+    /// Only the first so many documents of the test split.
+    pub test_documents: Option<usize>,
+}
+
+/// Prepared data with its test documents and contrastive set.
+#[derive(Debug)]
+pub struct Data {
+    /// A prepared directory.
+    pub prepared: PathBuf,
+    /// Test documents with their references.
+    pub test: Vec<Document>,
+    /// The contrastive set.
+    pub contrastive: Option<ContrastiveInput>,
+    /// The hash of everything above.
+    pub hash: String,
+}
+
+impl Data {
+    /// Prepares the user's data, or the practice corpus where none is given.
+    pub fn prepare(pair: Pair, given: &Given, out: &Path, quiet: bool) -> anyhow::Result<Self> {
+        let (prepared, mut test, contrastive) = match &given.data {
+            Some(data) => Self::from_files(pair, given, data, out, quiet)?,
+            None => Self::practice(pair, given, out, quiet)?,
+        };
+        test.truncate(given.test_documents.unwrap_or(usize::MAX));
+        let manifest = FileHash::of(&prepared.join(MANIFEST), MANIFEST)?.sha256;
+        let mut parts = vec![manifest];
+        parts.extend(test.iter().flat_map(|document| &document.segments).map(|segment| {
+            format!("{}\t{}", segment.source, segment.target.as_deref().unwrap_or_default())
+        }));
+        if let Some(input) = &contrastive {
+            let set = ContrastiveSet::read(input)?;
+            parts.extend(set.items.iter().map(|item| {
+                format!(
+                    "{}\t{}\t{}",
+                    item.context.join(" "),
+                    item.source,
+                    item.candidates.join("\t")
+                )
+            }));
+        }
+        let hash = super::cell::hash(&parts.join("\n"));
+        Ok(Self { prepared, test, contrastive, hash })
+    }
+
+    fn from_files(
+        pair: Pair,
+        given: &Given,
+        data: &Path,
+        out: &Path,
+        quiet: bool,
+    ) -> anyhow::Result<(PathBuf, Vec<Document>, Option<ContrastiveInput>)> {
+        let recipe = match &given.recipe {
+            Some(file) => Recipe::load(file)?,
+            None => toml::from_str(match pair {
+                Pair::EnDe => IWSLT_EN_DE,
+                Pair::EnFr => IWSLT_EN_FR,
+            })
+            .context("the built-in data recipe")?,
+        };
+        let output = out.join("data").join(pair.name());
+        std::fs::create_dir_all(out.join("data"))?;
+        let request =
+            Request { recipe: &recipe, data, output: &output, threads: threads(), force: false };
+        prepare(&request, &mut *crate::progress::reporter(quiet))?;
+        let test = SplitDocuments::read("test", recipe.split("test"), data)?;
+        anyhow::ensure!(
+            test.has_target(),
+            "the test split has no references; name a target file for each of its source files"
+        );
+        let contrastive = given.contrastive.as_ref().map(|path| ContrastiveInput {
+            documents: given.documents.clone(),
+            ..ContrastiveInput::new(path, "en", pair.target())
+        });
+        Ok((output, test.documents, contrastive))
+    }
+
+    fn practice(
+        pair: Pair,
+        given: &Given,
+        out: &Path,
+        quiet: bool,
+    ) -> anyhow::Result<(PathBuf, Vec<Document>, Option<ContrastiveInput>)> {
+        let language = match pair {
+            Pair::EnDe => PracticeLanguage::German,
+            Pair::EnFr => PracticeLanguage::French,
+        };
+        let config = PracticeConfig::new(language);
+        let output = out.join("data").join(format!("practice-{}", pair.name()));
+        std::fs::create_dir_all(out.join("data"))?;
+        let recipe = Recipe::practice(language);
+        let request = Request {
+            recipe: &recipe,
+            data: Path::new(""),
+            output: &output,
+            threads: threads(),
+            force: false,
+        };
+        prepare_practice(&config, &request, &mut *crate::progress::reporter(quiet))?;
+        let text = output.join("text");
+        let target = text.join(format!("test.{}", pair.target()));
+        let corpus = read(&Input::parallel(text.join("test.en"), target))?;
+        let set = given.contrastive.clone().unwrap_or_else(|| text.join("contrastive.json"));
+        let contrastive = ContrastiveInput::new(set, "en", pair.target());
+        Ok((output, corpus.documents, Some(contrastive)))
+    }
+}
+
+fn threads() -> usize {
+    std::thread::available_parallelism().map_or(1, usize::from)
+}

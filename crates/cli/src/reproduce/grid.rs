@@ -1,0 +1,192 @@
+//! Runs cells until they are done or the budget is spent.
+
+use std::fs;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+
+use abridge_corpus::ContrastiveSet;
+use abridge_evaluate::{Bleu, ContrastiveReport, References, corpus_score, score_set};
+use abridge_model::DeviceKind;
+use abridge_train::{Ending, Event, Options, RunPaths, Training};
+use abridge_translate::{BeamSettings, Translator};
+use anyhow::Context;
+use indicatif::{ProgressBar, ProgressStyle};
+
+use super::cell::{Outcome, Stored};
+use super::data::Data;
+use crate::commands::write_whole;
+
+/// How far a grid came.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Progress {
+    /// Every cell is done.
+    Done,
+    /// The budget is spent; the same command goes on.
+    Budget,
+    /// A signal came.
+    Signal(usize),
+}
+
+/// What a grid runs with.
+pub struct Grid<'a> {
+    /// The data.
+    pub data: &'a Data,
+    /// Where to compute.
+    pub device: DeviceKind,
+    /// Workers of training.
+    pub workers: Option<usize>,
+    /// How long it may take.
+    pub budget: Option<Duration>,
+    /// No progress.
+    pub quiet: bool,
+}
+
+impl Grid<'_> {
+    /// Runs the cells that are not done, in order. Stopping loses nothing: training resumes.
+    pub fn run(
+        &self,
+        cells: &[Stored],
+        stop: &AtomicBool,
+        signal: &AtomicUsize,
+    ) -> anyhow::Result<Progress> {
+        let start = Instant::now();
+        let left = cells.iter().filter(|cell| cell.outcome().is_none()).count();
+        if left < cells.len() {
+            self.say(&format!("{} of {} cells are there already", cells.len() - left, cells.len()));
+        }
+        for (number, cell) in cells.iter().filter(|cell| cell.outcome().is_none()).enumerate() {
+            self.say(&format!("cell {} of {left}: {}", number + 1, cell.cell.name()));
+            if self.is_spent(start) {
+                return Ok(Progress::Budget);
+            }
+            let outcome = self
+                .run_cell(cell, stop, start)
+                .with_context(|| format!("cell {}", cell.cell.name()))?;
+            match outcome {
+                Some(outcome) => cell.keep(&outcome)?,
+                None => {
+                    return Ok(match signal.load(Ordering::Relaxed) {
+                        0 => Progress::Budget,
+                        signal => Progress::Signal(signal),
+                    });
+                }
+            }
+        }
+        Ok(Progress::Done)
+    }
+
+    fn is_spent(&self, start: Instant) -> bool {
+        self.budget.is_some_and(|budget| start.elapsed() >= budget)
+    }
+
+    /// Trains, translates and scores; nothing if it was stopped.
+    fn run_cell(
+        &self,
+        cell: &Stored,
+        stop: &AtomicBool,
+        start: Instant,
+    ) -> anyhow::Result<Option<Outcome>> {
+        fs::create_dir_all(&cell.directory)
+            .with_context(|| format!("cannot make {}", cell.directory.display()))?;
+        let mut outcome = Outcome::default();
+        let device = self.device.open()?;
+        let run = cell.run();
+        let paths = RunPaths { data: &self.data.prepared, run: &run };
+        let options = Options { workers: self.workers, ..Options::default() };
+        let mut training = Training::open(cell.recipe.clone(), &paths, &device, options)?;
+        let bar = self.bar();
+        let ending = training.run(stop, &mut |event| {
+            if let Event::Updated { update, perplexity, .. } = event {
+                bar.set_message(format!("update {update}  perplexity {perplexity:.2}"));
+                bar.tick();
+            }
+            if self.is_spent(start) {
+                stop.store(true, Ordering::Relaxed);
+            }
+        })?;
+        bar.finish_and_clear();
+        if ending == Ending::Interrupted {
+            return Ok(None);
+        }
+        training.write_model(&cell.model())?;
+        outcome.scores.insert("updates".into(), training.state().update as f64);
+        if let Some(loss) = training.state().best_loss {
+            outcome.scores.insert("validation loss".into(), loss);
+        }
+        drop(training);
+
+        let translator = Translator::open(&cell.model(), &device)?;
+        self.translate(cell, &translator, &mut outcome)?;
+        self.contrast(&translator, &mut outcome)?;
+        Ok(Some(outcome))
+    }
+
+    fn translate(
+        &self,
+        cell: &Stored,
+        translator: &Translator,
+        outcome: &mut Outcome,
+    ) -> anyhow::Result<()> {
+        let sources: Vec<Vec<String>> = self
+            .data
+            .test
+            .iter()
+            .map(|document| document.segments.iter().map(|s| s.source.clone()).collect())
+            .collect();
+        let settings = BeamSettings::default();
+        let bar = self.bar();
+        let sentences = AtomicUsize::new(0);
+        let translations = translator.translate_documents(&sources, &settings, &|done| {
+            let sentences = sentences.fetch_add(done, Ordering::Relaxed) + done;
+            bar.set_message(format!("{sentences} sentences translated"));
+            bar.tick();
+        })?;
+        bar.finish_and_clear();
+        let lines: Vec<String> = translations.into_iter().flatten().collect();
+        write_whole(&cell.translation(), (lines.join("\n") + "\n").as_bytes())?;
+        let segments = self.data.test.iter().flat_map(|document| &document.segments);
+        let references = segments.filter_map(|segment| segment.target.clone());
+        let score = corpus_score(&Bleu::default(), &lines, &References::single(references)?)?;
+        outcome.scores.insert("bleu".into(), score.score);
+        outcome.signature = format!(
+            "abridge {}|model {}|beam {}|context {}|BLEU {}",
+            env!("CARGO_PKG_VERSION"),
+            &translator.hash()[..translator.hash().len().min(12)],
+            settings.beam,
+            translator.model().config().context_size,
+            score.signature
+        );
+        Ok(())
+    }
+
+    fn contrast(&self, translator: &Translator, outcome: &mut Outcome) -> anyhow::Result<()> {
+        let Some(input) = &self.data.contrastive else { return Ok(()) };
+        let mut input = input.clone();
+        input.context = translator.model().config().context_size;
+        let set = ContrastiveSet::read(&input)?;
+        let report = ContrastiveReport::new(&set, &score_set(translator, &set, None, &mut |_| {})?);
+        outcome.scores.insert("accuracy".into(), 100.0 * report.total.share());
+        for (distance, accuracy) in &report.by_distance {
+            outcome.scores.insert(format!("accuracy at {distance}"), 100.0 * accuracy.share());
+        }
+        Ok(())
+    }
+
+    fn bar(&self) -> ProgressBar {
+        use std::io::IsTerminal;
+        if self.quiet || !std::io::stderr().is_terminal() {
+            return ProgressBar::hidden();
+        }
+        let bar = ProgressBar::new_spinner();
+        if let Ok(style) = ProgressStyle::with_template("  {spinner} {elapsed_precise} {msg}") {
+            bar.set_style(style);
+        }
+        bar
+    }
+
+    fn say(&self, text: &str) {
+        if !self.quiet {
+            eprintln!("{text}");
+        }
+    }
+}

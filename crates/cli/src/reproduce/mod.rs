@@ -1,0 +1,26 @@
+//! The paper's tables, run again: a grid of cells, each trained, translated and scored once.
+//!
+//! | file | what |
+//! | --- | --- |
+//! | [`paper`] | the published figures, as data |
+//! | [`table`] | which cells and metrics a table has |
+//! | [`scale`] | how large the networks are |
+//! | [`data`] | what they are trained and tested on |
+//! | [`cell`] | one model at one context size with one seed, kept by the hash of what went in |
+//! | [`grid`] | runs cells until they are done or the budget is spent |
+//! | [`measure`] | cells that need no training |
+//! | [`comet`] | COMET of cells that are done |
+//! | [`results`] | ours beside the paper's, over seeds |
+//! | [`report`], [`page`] | Markdown, CSV and HTML |
+
+pub mod cell;
+pub mod comet;
+pub mod data;
+pub mod grid;
+pub mod measure;
+pub mod page;
+pub mod paper;
+pub mod report;
+pub mod results;
+pub mod scale;
+pub mod table;

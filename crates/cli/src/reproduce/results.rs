@@ -1,0 +1,116 @@
+//! Ours beside the paper's, over seeds.
+
+use abridge_model::Preset;
+
+use super::cell::{Cell, Outcome};
+use super::paper;
+use super::table::{Metric, Pair, Table};
+
+/// A table with what is known of it.
+#[derive(Clone, Debug)]
+pub struct Results {
+    /// Which table.
+    pub table: Table,
+    /// The languages.
+    pub pair: Pair,
+    /// What was run: scale, data, seeds, hardware-independent facts for the reader.
+    pub notes: Vec<String>,
+    /// The metrics of the columns.
+    pub metrics: Vec<Metric>,
+    /// Models and context sizes in the order of the paper.
+    pub rows: Vec<Row>,
+}
+
+/// A model at a context size.
+#[derive(Clone, Debug)]
+pub struct Row {
+    /// The model.
+    pub preset: Preset,
+    /// Sentences of context.
+    pub context: usize,
+    /// One value per metric.
+    pub values: Vec<Value>,
+}
+
+/// A score of ours and the paper's.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Value {
+    /// The mean over seeds.
+    pub ours: Option<f64>,
+    /// The deviation over seeds, from two on (of a sample: divided by one less than their number).
+    pub deviation: Option<f64>,
+    /// How many seeds.
+    pub seeds: usize,
+    /// The published figure.
+    pub paper: Option<f64>,
+}
+
+impl Value {
+    /// Ours minus the paper's.
+    pub fn difference(&self) -> Option<f64> {
+        Some(self.ours? - self.paper?)
+    }
+}
+
+impl Results {
+    /// Collects the outcomes of cells.
+    pub fn new(
+        table: Table,
+        pair: Pair,
+        grid: &[(Preset, usize)],
+        outcomes: &[(Cell, Option<Outcome>)],
+        notes: Vec<String>,
+    ) -> Self {
+        let metrics = table.metrics();
+        let rows = grid.iter().map(|&(preset, context)| {
+            let own = outcomes
+                .iter()
+                .filter(|(cell, _)| cell.preset == preset && cell.context == context)
+                .filter_map(|(_, outcome)| outcome.as_ref());
+            let own: Vec<&Outcome> = own.collect();
+            let values = metrics.iter().map(|metric| {
+                let scores: Vec<f64> =
+                    own.iter().filter_map(|o| o.scores.get(metric.key).copied()).collect();
+                let (ours, deviation) = mean_and_deviation(&scores);
+                let paper = paper::figure(pair, preset, context, metric.key);
+                Value { ours, deviation, seeds: scores.len(), paper }
+            });
+            Row { preset, context, values: values.collect() }
+        });
+        let rows = rows.collect();
+        Self { table, pair, notes, metrics, rows }
+    }
+}
+
+fn mean_and_deviation(scores: &[f64]) -> (Option<f64>, Option<f64>) {
+    if scores.is_empty() {
+        return (None, None);
+    }
+    let mean = scores.iter().sum::<f64>() / scores.len() as f64;
+    let deviation = (scores.len() > 1).then(|| {
+        let squares: f64 = scores.iter().map(|score| (score - mean).powi(2)).sum();
+        (squares / (scores.len() - 1) as f64).sqrt()
+    });
+    (Some(mean), deviation)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn seeds_become_mean_and_deviation_beside_the_paper() {
+        let cell = |seed| Cell { pair: Pair::EnDe, preset: Preset::Grouping, context: 1, seed };
+        let outcome = |bleu: f64| {
+            Some(Outcome { scores: [("bleu".to_owned(), bleu)].into(), ..Outcome::default() })
+        };
+        let grid = [(Preset::Grouping, 1), (Preset::Grouping, 2)];
+        let outcomes = [(cell(1), outcome(27.0)), (cell(2), outcome(29.0)), (cell(3), None)];
+        let results = Results::new(Table::EnDe, Pair::EnDe, &grid, &outcomes, Vec::new());
+        let bleu = results.rows[0].values[0];
+        assert_eq!((bleu.ours, bleu.seeds, bleu.paper), (Some(28.0), 2, Some(28.21)));
+        assert!((bleu.deviation.unwrap() - 2f64.sqrt()).abs() < 1e-12);
+        assert!((bleu.difference().unwrap() + 0.21).abs() < 1e-9);
+        assert_eq!(results.rows[1].values[0].ours, None);
+    }
+}

@@ -1,0 +1,124 @@
+//! `abridge reproduce` really runs: at scale tiny, on the practice corpus, with a handful of updates.
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+use std::fs;
+use std::path::Path;
+
+use assert_cmd::Command;
+use predicates::prelude::PredicateBooleanExt;
+use predicates::str::contains;
+
+fn abridge(folder: &Path) -> Command {
+    let mut command = Command::cargo_bin("abridge").unwrap();
+    command.current_dir(folder);
+    command
+}
+
+#[test]
+fn parameters_equal_the_papers_at_once() {
+    let folder = tempfile::tempdir().unwrap();
+    abridge(folder.path()).args(["reproduce", "--table", "parameters"]).assert().success().stdout(
+        contains("| Shortening - Grouping | 1 | 72.58 | 72.58 | +0.00 |")
+            .or(contains("| Shortening - Grouping | 1 | 72.58 | 72.58 | -0.00 |")),
+    );
+    let csv = folder.path().join("reproduction/parameters-tiny.csv");
+    let csv = fs::read_to_string(csv).unwrap();
+    let differences = csv.lines().skip(1).filter_map(|line| line.rsplit(',').next());
+    let differences: Vec<f64> = differences.map(|d| d.parse().unwrap()).collect();
+    assert_eq!(differences.len(), 10);
+    assert!(differences.iter().all(|d| d.abs() < 0.005), "{differences:?}");
+}
+
+#[test]
+fn a_table_is_trained_kept_and_compared() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    let reproduce = |table: &str| {
+        let mut command = abridge(folder);
+        command
+            .args(["reproduce", "--table", table, "--only", "sentence", "--only", "grouping@2"])
+            .args(["--set", "stop.max_updates=2", "--set", "model.change.width=16"])
+            .args(["--seeds", "1,2", "--workers", "1", "--test-documents", "2"]);
+        command
+    };
+    // A budget of nothing does nothing, says so, and leaves a report with empty cells.
+    reproduce("en-de")
+        .args(["--budget", "0s"])
+        .assert()
+        .code(3)
+        .stdout(contains("0 of 4 cells are done"))
+        .stderr(contains("the same command goes on"));
+
+    reproduce("en-de").assert().success().stdout(
+        contains("4 of 4 cells are done")
+            .and(contains("| Sentence-level | 0 |"))
+            .and(contains(" ± ")),
+    );
+    let cells = || {
+        let mut cells: Vec<_> = fs::read_dir(folder.join("reproduction/cells"))
+            .unwrap()
+            .map(|entry| entry.unwrap().path().join("outcome.json"))
+            .map(|file| (fs::metadata(&file).unwrap().modified().unwrap(), file))
+            .collect();
+        cells.sort();
+        cells
+    };
+    let made = cells();
+    assert_eq!(made.len(), 4);
+    // Another table of the same cells finds them.
+    reproduce("antecedent-distance")
+        .assert()
+        .success()
+        .stdout(contains("distance >3 %"))
+        .stderr(contains("4 of 4 cells are there already"));
+    assert_eq!(cells(), made);
+    // COMET comes from the translations that are kept.
+    let comet = Path::new(env!("CARGO_MANIFEST_DIR")).join("../evaluate/tests/fixtures/comet");
+    reproduce("comet")
+        .arg("--comet")
+        .arg(comet)
+        .assert()
+        .success()
+        .stdout(contains("| Sentence-level | 0 | - |").not().and(contains("0.7778")));
+    let page = fs::read_to_string(folder.join("reproduction/en-de-tiny.html")).unwrap();
+    assert!(page.contains("over context size") && page.contains("grouping, paper"));
+
+    // A truncated outcome is no outcome: the cell is finished again, without training again.
+    fs::write(&made[0].1, "{\"scores\":").unwrap();
+    reproduce("en-de").assert().success().stderr(contains("cell 1 of 1"));
+}
+
+#[test]
+fn memory_grows_with_the_context_and_less_with_groups() {
+    let folder = tempfile::tempdir().unwrap();
+    abridge(folder.path()).args(["reproduce", "--table", "memory", "--quiet"]).assert().success();
+    let csv = fs::read_to_string(folder.path().join("reproduction/memory-tiny.csv")).unwrap();
+    let rows = |model: &str, context: usize| -> f64 {
+        let start = format!("en-de,{model},{context},memory,");
+        let line = csv.lines().find(|line| line.starts_with(&start)).unwrap();
+        line[start.len()..].split(',').next().unwrap().parse().unwrap()
+    };
+    assert!((rows("caching-tokens", 10) - 10.0 * rows("caching-tokens", 1)).abs() < 1e-6);
+    assert!(rows("pooling-avg", 10) < rows("caching-tokens", 10));
+    assert!(rows("single-encoder", 10) < rows("grouping", 1), "token ids only");
+}
+
+#[test]
+fn what_cannot_be_run_is_refused_with_a_reason() {
+    let folder = tempfile::tempdir().unwrap();
+    for (arguments, part) in [
+        (&["--table", "en-de", "--scale", "base"][..], "needs --data"),
+        (&["--table", "en-de", "--only", "grouping@7"], "chooses no cell"),
+        (&["--table", "en-de", "--pair", "en-fr"], "leave --pair out"),
+        (&["--table", "en-de", "--budget", "soon"], "not a time"),
+        (&["--table", "comet"], "needs --comet"),
+        (&["--table", "en-dee"], "possible values"),
+    ] {
+        abridge(folder.path())
+            .arg("reproduce")
+            .args(arguments)
+            .assert()
+            .code(1)
+            .stderr(contains(part));
+    }
+}

@@ -1,0 +1,44 @@
+//! COMET among the other metrics of a report: the mean of the lines' scores.
+
+use crate::metric::{Metric, ResampleScore};
+use crate::signature::Field;
+
+/// The scores of one or several systems, computed beforehand.
+#[derive(Clone, Debug, PartialEq)]
+pub struct CometMetric {
+    /// The model, as [`super::Comet::signature_name`] has it.
+    pub model: String,
+    /// How many sentences before were read; 0 for plain COMET.
+    pub context: usize,
+    /// Per system the scores of its lines.
+    pub systems: Vec<Vec<f64>>,
+    /// How many texts lost their end.
+    pub cut: usize,
+}
+
+impl Metric for CometMetric {
+    fn name(&self) -> String {
+        if self.context > 0 { "DocCOMET".to_owned() } else { "COMET".to_owned() }
+    }
+
+    fn fields(&self) -> Vec<Field> {
+        vec![
+            Field::new("model", "m", self.model.clone()),
+            Field::new("context", "ctx", self.context.to_string()),
+            Field::new("cut", "cut", self.cut.to_string()),
+        ]
+    }
+
+    /// The sum of the scores and their number.
+    fn width(&self) -> usize {
+        2
+    }
+
+    fn score(&self, sums: &[f64]) -> f64 {
+        sums[0] / sums[1].max(1.0)
+    }
+
+    fn resample_score(&self, sums: &[f32]) -> ResampleScore {
+        ResampleScore::Single(sums[0] / sums[1].max(1.0))
+    }
+}

@@ -1,0 +1,96 @@
+//! What a contrastive result is about: which model, which set, how much context.
+
+use abridge_corpus::ContrastiveSet;
+use abridge_translate::Translator;
+use serde::{Deserialize, Serialize};
+
+use crate::hash;
+use crate::signature::{Field, Signature};
+
+/// What scores depend on. Scores of different identities never mix.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Identity {
+    /// The program and its version.
+    pub tool: String,
+    /// The hash of the model's weights.
+    pub model: String,
+    /// The hash of the set.
+    pub set: String,
+    /// How many sentences before the model sees.
+    pub context: usize,
+    /// In which order it sees them.
+    pub order: String,
+}
+
+impl Identity {
+    /// The identity of scores of a model with so many sentences of context.
+    pub fn new(translator: &Translator, set: &ContrastiveSet, context: usize) -> Self {
+        let mirrored = translator.model().config().as_published;
+        Self {
+            tool: concat!("abridge-", env!("CARGO_PKG_VERSION")).to_owned(),
+            model: translator.hash().to_owned(),
+            set: set_hash(set),
+            context,
+            order: if mirrored { "newest-first" } else { "oldest-first" }.to_owned(),
+        }
+    }
+
+    /// The signature of a result.
+    pub fn signature(&self, score: &str) -> Signature {
+        Signature::custom(vec![
+            Field::new("score", "s", score),
+            Field::new("model", "m", hash::short(&self.model)),
+            Field::new("set", "set", hash::short(&self.set)),
+            Field::new("context", "ctx", self.context.to_string()),
+            Field::new("order", "o", self.order.clone()),
+            Field::new("version", "v", self.tool.clone()),
+        ])
+    }
+
+    /// The first thing in which another identity differs, in words.
+    pub(super) fn difference(&self, other: &Self) -> Option<String> {
+        [
+            ("program", &self.tool, &other.tool),
+            ("model", &self.model, &other.model),
+            ("set", &self.set, &other.set),
+            ("context size", &self.context.to_string(), &other.context.to_string()),
+            ("order of context", &self.order, &other.order),
+        ]
+        .into_iter()
+        .find(|(_, own, others)| own != others)
+        .map(|(what, own, others)| format!("another {what}: {others}, not {own}"))
+    }
+}
+
+/// The hash of a set: of its sentences, contexts and candidates, wherever the files lie.
+pub fn set_hash(set: &ContrastiveSet) -> String {
+    hash::of_lines(set.items.iter().flat_map(|item| {
+        let parts = [("context", &item.context), ("candidates", &item.candidates)];
+        let parts = parts.into_iter().flat_map(|(name, texts)| {
+            std::iter::once(name).chain(texts.iter().map(String::as_str))
+        });
+        parts.chain(["source", &item.source])
+    }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use abridge_corpus::ContrastiveItem;
+
+    #[test]
+    fn the_hash_depends_on_every_text_and_its_place() {
+        let set = |context: &[&str], candidates: &[&str]| ContrastiveSet {
+            items: vec![ContrastiveItem {
+                context: context.iter().map(ToString::to_string).collect(),
+                candidates: candidates.iter().map(ToString::to_string).collect(),
+                ..ContrastiveItem::default()
+            }],
+            notes: Vec::new(),
+        };
+        let hash = set_hash(&set(&["a"], &["b"]));
+        assert_eq!(hash, set_hash(&set(&["a"], &["b"])));
+        assert_ne!(hash, set_hash(&set(&[], &["a", "b"])));
+        assert_ne!(hash, set_hash(&set(&["ab"], &[])));
+    }
+}

@@ -1,0 +1,327 @@
+//! CXMI (Fernandes et al., 2021): how much a model's translation gains from context, in nats.
+//!
+//! Conditional cross-mutual information is the mean of `log p(y | x, context) - log p(y | x)` over
+//! sentences `x` with references `y`, by one model that can do without context. As a control, the
+//! same with sentences of another place in place of the context: what it gains is not from what the
+//! context says.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+use abridge_corpus::tokenizer::special::SPACE_MARK;
+use abridge_corpus::{Document, Error, Tokenizer};
+use abridge_model::random;
+use abridge_translate::{Result, Score, ScoreRequest, Translator};
+use serde::Serialize;
+
+/// Sentences per thread that are scored together.
+const CHUNK: usize = 200;
+
+/// What is measured.
+#[derive(Clone, Copy, Debug)]
+pub struct CxmiSettings {
+    /// How many sentences before the model sees.
+    pub context: usize,
+    /// Which other sentences are the control.
+    pub seed: u64,
+}
+
+/// What was found.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct CxmiReport {
+    /// Sentences that have context.
+    pub sentences: usize,
+    /// Tokens of their references, ends included.
+    pub tokens: usize,
+    /// The gain from the sentences before.
+    pub context: Gain,
+    /// The gain from sentences of another place.
+    pub random: Gain,
+    /// The words that gained most, all their occurrences together.
+    pub words: Vec<WordGain>,
+    /// Every sentence, in the order of the text.
+    pub lines: Vec<SentenceGain>,
+}
+
+/// A gain in log-probability, in nats.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct Gain {
+    /// CXMI: the mean over sentences.
+    pub per_sentence: f64,
+    /// Half the width of its 95 % interval.
+    pub half_width: f64,
+    /// The mean over tokens.
+    pub per_token: f64,
+    /// The share of sentences that gained.
+    pub gained: f64,
+}
+
+/// What a sentence gained.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct SentenceGain {
+    /// Its document.
+    pub document: String,
+    /// Its place there, counted from 1.
+    pub sentence: usize,
+    /// What its reference gained from the sentences before.
+    pub gain: f64,
+    /// What it gained from others.
+    pub random: f64,
+    /// What the words of the reference gained from the sentences before.
+    pub words: Vec<(String, f64)>,
+}
+
+/// What a word gained.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct WordGain {
+    /// The word, in lower case, without punctuation.
+    pub word: String,
+    /// How often it occurs.
+    pub count: usize,
+    /// What all its occurrences gained.
+    pub total: f64,
+}
+
+/// A sentence with its two contexts.
+struct Case<'a> {
+    document: &'a Document,
+    place: usize,
+    reference: [String; 1],
+    context: Vec<String>,
+    random: Vec<String>,
+}
+
+/// Measures a model on documents with references. `done` hears how many of [`cxmi_sentences`] are
+/// finished.
+pub fn cxmi(
+    translator: &Translator,
+    documents: &[Document],
+    settings: CxmiSettings,
+    done: &mut dyn FnMut(usize),
+) -> Result<CxmiReport> {
+    let cases = cases(documents, settings)?;
+    let mut lines = Vec::with_capacity(cases.len());
+    let mut tokens = Vec::with_capacity(cases.len());
+    for chunk in cases.chunks(CHUNK * translator.threads()) {
+        let score = |context: &dyn for<'b> Fn(&'b Case<'_>) -> &'b [String]| {
+            let requests: Vec<ScoreRequest<'_>> = chunk
+                .iter()
+                .map(|case| ScoreRequest {
+                    source: &case.document.segments[case.place].source,
+                    context: context(case),
+                    candidates: &case.reference,
+                })
+                .collect();
+            translator.score(&requests, &|_| {})
+        };
+        let without = score(&|_| &[])?;
+        let with = score(&|case| &case.context)?;
+        let random = score(&|case| &case.random)?;
+        for (index, case) in chunk.iter().enumerate() {
+            let gain = |scores: &[Vec<Score>]| -> Vec<f64> {
+                let pairs =
+                    scores[index][0].token_scores.iter().zip(&without[index][0].token_scores);
+                pairs.map(|(&with, &without)| f64::from(with) - f64::from(without)).collect()
+            };
+            let (own, other) = (gain(&with), gain(&random));
+            tokens.push(own.len());
+            lines.push(SentenceGain {
+                document: case.document.id.clone(),
+                sentence: case.place + 1,
+                gain: own.iter().sum(),
+                random: other.iter().sum(),
+                words: words(translator.target(), &case.reference[0], &own),
+            });
+        }
+        done(chunk.len());
+    }
+    let gains = |of: fn(&SentenceGain) -> f64| -> Gain {
+        Gain::new(&lines.iter().map(of).collect::<Vec<_>>(), tokens.iter().sum())
+    };
+    Ok(CxmiReport {
+        sentences: lines.len(),
+        tokens: tokens.iter().sum(),
+        context: gains(|line| line.gain),
+        random: gains(|line| line.random),
+        words: word_gains(&lines),
+        lines,
+    })
+}
+
+/// How many sentences have context: those that are not the first of their document.
+pub fn cxmi_sentences(documents: &[Document]) -> usize {
+    documents.iter().map(|document| document.segments.len().saturating_sub(1)).sum()
+}
+
+/// The hash of documents and their references, for signatures.
+pub fn documents_hash(documents: &[Document]) -> String {
+    crate::hash::of_lines(documents.iter().flat_map(|document| {
+        let texts = document.segments.iter().flat_map(|segment| {
+            [segment.source.as_str(), segment.target.as_deref().unwrap_or_default()]
+        });
+        std::iter::once(document.id.as_str()).chain(texts)
+    }))
+}
+
+impl Gain {
+    fn new(gains: &[f64], tokens: usize) -> Self {
+        let count = gains.len().max(1) as f64;
+        let sum: f64 = gains.iter().sum();
+        let mean = sum / count;
+        let squares: f64 = gains.iter().map(|gain| (gain - mean).powi(2)).sum();
+        Self {
+            per_sentence: mean,
+            half_width: 1.96 * (squares / (count - 1.0).max(1.0) / count).sqrt(),
+            per_token: sum / tokens.max(1) as f64,
+            gained: gains.iter().filter(|gain| **gain > 0.0).count() as f64 / count,
+        }
+    }
+}
+
+fn cases(documents: &[Document], settings: CxmiSettings) -> Result<Vec<Case<'_>>> {
+    let starts: Vec<usize> = documents
+        .iter()
+        .scan(0, |total, document| {
+            *total += document.segments.len();
+            Some(*total - document.segments.len())
+        })
+        .collect();
+    let sources: Vec<&str> = documents
+        .iter()
+        .flat_map(|document| document.segments.iter().map(|segment| segment.source.as_str()))
+        .collect();
+    let mut cases = Vec::new();
+    for (document, &start) in documents.iter().zip(&starts) {
+        for (place, segment) in document.segments.iter().enumerate().skip(1) {
+            let Some(reference) = &segment.target else {
+                return Err(Error::new(format!(
+                    "sentence {} of document `{}` has no reference",
+                    place + 1,
+                    document.id
+                ))
+                .remedy("give a reference for every sentence")
+                .into());
+            };
+            let size = place.min(settings.context);
+            let here = start..start + document.segments.len();
+            let other = elsewhere(&here, sources.len(), size, settings.seed, start + place)
+                .ok_or_else(|| {
+                    Error::new("there is too little text for the control with random context")
+                        .remedy("give several documents")
+                })?;
+            let texts = |range: Range<usize>| sources[range].iter().map(ToString::to_string);
+            cases.push(Case {
+                document,
+                place,
+                reference: [reference.clone()],
+                context: texts(start + place - size..start + place).collect(),
+                random: texts(other).collect(),
+            });
+        }
+    }
+    if cases.is_empty() {
+        return Err(Error::new("no sentence has context")
+            .remedy("give documents of several sentences, with --docids or blank lines between")
+            .into());
+    }
+    Ok(cases)
+}
+
+/// As many neighbouring lines as the context has, outside of the sentence's own document.
+fn elsewhere(
+    own: &Range<usize>,
+    lines: usize,
+    size: usize,
+    seed: u64,
+    place: usize,
+) -> Option<Range<usize>> {
+    // Places where such a stretch can begin: before the document, or after it.
+    let before = (own.start + 1).saturating_sub(size);
+    let after = (lines + 1).saturating_sub(own.end + size);
+    let choices = before + after;
+    if choices == 0 {
+        return None;
+    }
+    let draw = random::uniform(random::key(&[seed]), place as u64);
+    let choice = (draw * choices as f64) as usize;
+    let first = if choice < before { choice } else { own.end + choice - before };
+    Some(first..first + size)
+}
+
+/// The words that the pieces of a text spell, with the sum of what their pieces gained. The end of
+/// the sentence, whose gain is the last, is no word.
+fn words(tokenizer: &Tokenizer, text: &str, gains: &[f64]) -> Vec<(String, f64)> {
+    let mut words: Vec<(String, f64)> = Vec::new();
+    for (&token, &gain) in tokenizer.encode(text).iter().zip(gains) {
+        let piece = tokenizer.piece(token).unwrap_or_default();
+        match (piece.strip_prefix(SPACE_MARK), words.last_mut()) {
+            (None, Some((word, sum))) => {
+                word.push_str(piece);
+                *sum += gain;
+            }
+            (rest, _) => words.push((rest.unwrap_or(piece).to_owned(), gain)),
+        }
+    }
+    words
+}
+
+/// All words by what they gained together, most first.
+fn word_gains(lines: &[SentenceGain]) -> Vec<WordGain> {
+    let mut found: BTreeMap<String, (usize, f64)> = BTreeMap::new();
+    for (word, gain) in lines.iter().flat_map(|line| &line.words) {
+        let word = word.trim_matches(|c: char| !c.is_alphanumeric()).to_lowercase();
+        if !word.is_empty() {
+            let (count, total) = found.entry(word).or_default();
+            *count += 1;
+            *total += gain;
+        }
+    }
+    let mut words: Vec<WordGain> =
+        found.into_iter().map(|(word, (count, total))| WordGain { word, count, total }).collect();
+    words.sort_by(|a, b| b.total.total_cmp(&a.total));
+    words
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_control_is_from_another_document() {
+        for own in [0..3, 3..7, 7..10] {
+            for seed in 0..200 {
+                let range = elsewhere(&own, 10, 2, seed, own.start + 2).unwrap();
+                assert_eq!(range.len(), 2);
+                assert!(range.end <= own.start || (range.start >= own.end && range.end <= 10));
+            }
+        }
+        assert_eq!(elsewhere(&(0..3), 3, 1, 1, 1), None);
+        let place = |seed| elsewhere(&(0..3), 1000, 2, seed, 1);
+        assert_eq!(place(1), place(1));
+        assert_ne!(place(1), place(2));
+    }
+
+    #[test]
+    fn gains_are_means_with_an_interval() {
+        let gain = Gain::new(&[1.0, -1.0, 2.0, 2.0], 8);
+        assert!((gain.per_sentence - 1.0).abs() < 1e-12 && (gain.per_token - 0.5).abs() < 1e-12);
+        assert!((gain.gained - 0.75).abs() < 1e-12);
+        // The standard deviation is √2, that of the mean √2 / 2.
+        assert!((gain.half_width - 1.96 * 0.5f64.sqrt()).abs() < 1e-12);
+    }
+
+    #[test]
+    fn words_are_counted_without_case_and_punctuation() {
+        let line = |words: &[(&str, f64)]| SentenceGain {
+            document: String::new(),
+            sentence: 2,
+            gain: 0.0,
+            random: 0.0,
+            words: words.iter().map(|(word, gain)| ((*word).to_owned(), *gain)).collect(),
+        };
+        let found =
+            word_gains(&[line(&[("Er", 1.0), ("da.", 0.5)]), line(&[("er,", 2.0), ("–", 9.0)])]);
+        assert_eq!(found[0], WordGain { word: "er".into(), count: 2, total: 3.0 });
+        assert_eq!(found.len(), 2);
+    }
+}

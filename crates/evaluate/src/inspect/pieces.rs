@@ -1,0 +1,24 @@
+//! Tokens as people read them.
+
+use abridge_corpus::Tokenizer;
+use abridge_model::tokens::END;
+
+/// A token for the eye: a word begins plainly, a piece within a word begins with a dot, and the end
+/// of a sentence is named.
+pub(super) fn shown(tokenizer: &Tokenizer, token: u32) -> String {
+    if token == END {
+        return "⟨end⟩".into();
+    }
+    let piece = tokenizer.piece(token).unwrap_or("⁇");
+    match piece.strip_prefix('▁') {
+        Some("") => "▁".into(),
+        Some(word) => word.to_owned(),
+        None if piece.starts_with(char::is_alphanumeric) => format!("·{piece}"),
+        None => piece.to_owned(),
+    }
+}
+
+/// All tokens of a sentence.
+pub(super) fn all_shown(tokenizer: &Tokenizer, tokens: &[u32]) -> Vec<String> {
+    tokens.iter().map(|&token| shown(tokenizer, token)).collect()
+}

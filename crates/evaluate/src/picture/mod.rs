@@ -1,0 +1,31 @@
+//! Pictures: grids of weights, charts and pages.
+//!
+//! A picture is drawn once as [`Svg`]. It stands alone ([`Svg::standalone`]), sits inside a page,
+//! where it takes the page's colours ([`Svg::inline`]), or becomes a PNG ([`png`]) with a font that
+//! is part of the program. [`page`] makes pages that open from disk, in light and dark, without
+//! any network.
+
+mod bars;
+mod chart;
+mod grid;
+mod page;
+mod raster;
+mod svg;
+mod table;
+
+pub use bars::BarChart;
+pub use chart::{LineChart, Series};
+pub use grid::Grid;
+pub use page::page;
+pub use raster::png;
+pub use svg::{Anchor, Svg, Text, text_width};
+pub use table::html_table;
+
+/// Colours of series that can be told apart on light and dark ground, in the order of use.
+pub const COLOURS: [&str; 10] = [
+    "#3b82f6", "#e8710a", "#16a34a", "#d946ef", "#dc2626", "#0891b2", "#a16207", "#7c3aed",
+    "#64748b", "#db2777",
+];
+
+/// The colour of weights: its opacity is the weight.
+pub const SHADE: &str = COLOURS[0];

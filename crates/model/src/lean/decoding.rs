@@ -1,0 +1,226 @@
+//! Some sentences in the middle of being translated, on plain slices.
+
+use super::fixed::FixedRows;
+use super::{ContextLooking, Layer, LeanDecoder};
+use crate::Sources;
+use crate::decoder::Seen;
+use crate::ops::Block;
+use crate::ops::kernels::softmax::{exp, softmax};
+use crate::ops::kernels::{sum_of_pairs, vectorised};
+use crate::tokens::END;
+
+/// The lean twin of [`Decoding`](crate::Decoding): the same hypotheses, the same order.
+#[derive(Debug)]
+pub struct LeanDecoding<'a> {
+    decoder: &'a LeanDecoder,
+    layers: Vec<LayerState>,
+    /// For each hypothesis its sentence, in ascending order.
+    sentence_of: Vec<usize>,
+    /// For each hypothesis the rows of its words in the layers' own keys and values: hypotheses go
+    /// on from each other by their row numbers, and no key is ever moved.
+    words: Vec<Vec<u32>>,
+    buffers: Buffers,
+    position: usize,
+}
+
+#[derive(Debug)]
+struct LayerState {
+    cross: FixedRows,
+    context: Option<FixedRows>,
+    /// Keys and values of all words ever written, `[rows, 2 * width]`.
+    own: Vec<f32>,
+}
+
+/// What a step writes to, kept for the next one.
+#[derive(Debug, Default)]
+struct Buffers {
+    x: Vec<f32>,
+    /// The state before the cross-attention, for a parallel context attention.
+    before: Vec<f32>,
+    projected: Vec<f32>,
+    attended: Vec<f32>,
+    update: Vec<f32>,
+    weights: Vec<f32>,
+    logits: Vec<f32>,
+}
+
+impl<'a> LeanDecoding<'a> {
+    pub(super) fn new(decoder: &'a LeanDecoder, sources: &Sources) -> Self {
+        let (width, heads) = (decoder.width, decoder.heads);
+        let seen = |blocks: fn(&Seen) -> &[Block]| sources.seen.iter().map(blocks);
+        let layers = sources.layers.iter().map(|layer| LayerState {
+            cross: FixedRows::new(&layer.cross, seen(|seen| &seen.source), width, heads),
+            context: layer
+                .context
+                .as_ref()
+                .map(|context| FixedRows::new(context, seen(|seen| &seen.context), width, heads)),
+            own: Vec::new(),
+        });
+        let mut decoding = Self {
+            decoder,
+            layers: layers.collect(),
+            sentence_of: (0..sources.len()).collect(),
+            words: vec![Vec::new(); sources.len()],
+            buffers: Buffers::default(),
+            position: 0,
+        };
+        for _ in 1..decoder.start_words {
+            decoding.step(&vec![END; decoding.sentence_of.len()]);
+        }
+        decoding
+    }
+
+    /// Appends a word to each hypothesis and scores what could follow: see
+    /// [`Decoding::step`](crate::Decoding::step).
+    ///
+    /// # Shapes
+    /// - result: `[hypotheses, vocabulary]`, logits
+    pub fn step(&mut self, words: &[u32]) -> &mut [f32] {
+        assert_eq!(words.len(), self.sentence_of.len(), "one word per hypothesis");
+        let width = self.decoder.width;
+        let position = &self.decoder.positions[self.position * width..][..width];
+        let x = &mut self.buffers.x;
+        x.clear();
+        for &word in words {
+            let embedding = &self.decoder.embedding[word as usize * width..][..width];
+            x.extend(embedding.iter().zip(position).map(|(embedding, place)| embedding + place));
+        }
+        let first_row = self.layers.first().map_or(0, |layer| layer.own.len() / (2 * width));
+        for (hypothesis, rows) in self.words.iter_mut().enumerate() {
+            rows.push((first_row + hypothesis) as u32);
+        }
+        for (layer, state) in self.decoder.layers.iter().zip(&mut self.layers) {
+            layer.step(state, &self.words, &self.sentence_of, self.decoder, &mut self.buffers);
+        }
+        self.position += 1;
+        self.decoder.output.multiply(&self.buffers.x, &mut self.buffers.logits);
+        &mut self.buffers.logits
+    }
+
+    /// Hypothesis `i` goes on from what was hypothesis `parents[i]`: see
+    /// [`Decoding::reorder`](crate::Decoding::reorder).
+    pub fn reorder(&mut self, parents: &[usize]) {
+        self.sentence_of = parents.iter().map(|&parent| self.sentence_of[parent]).collect();
+        assert!(self.sentence_of.is_sorted(), "hypotheses stay in the order of their sentences");
+        self.words = parents.iter().map(|&parent| self.words[parent].clone()).collect();
+    }
+}
+
+impl Layer {
+    /// The same sublayers as [`DecoderLayer::forward`](crate::decoder::DecoderLayer).
+    fn step(
+        &self,
+        state: &mut LayerState,
+        words: &[Vec<u32>],
+        sentence_of: &[usize],
+        decoder: &LeanDecoder,
+        buffers: &mut Buffers,
+    ) {
+        let Buffers { x, before, projected, attended, update, weights, .. } = buffers;
+        let width = decoder.width;
+        self.own.multiply(x, projected);
+        for row in projected.chunks_exact(3 * width) {
+            state.own.extend_from_slice(&row[width..]);
+        }
+        attend_own(projected, &state.own, words, decoder, attended, weights);
+        self.own_output.multiply(attended, update);
+        self.own_norm.apply(x, update);
+
+        let parallel = self.context.as_ref().filter(|context| context.is_parallel);
+        if parallel.is_some() {
+            before.clone_from(x);
+        }
+        self.cross.query.multiply(x, projected);
+        state.cross.attend(projected, sentence_of, attended, weights);
+        self.cross.output.multiply(attended, update);
+        self.cross.norm.apply(x, update);
+
+        if let Some(context) = &self.context {
+            let y = if context.is_parallel { &mut *before } else { &mut *x };
+            context.looking.query.multiply(y, projected);
+            if let Some(rows) = &state.context {
+                rows.attend(projected, sentence_of, attended, weights);
+            } else {
+                attended.clear();
+                attended.resize(y.len(), 0.0);
+            }
+            context.looking.output.multiply(attended, update);
+            context.gate(!context.is_gated_after_norm, update, width);
+            context.looking.norm.apply(y, update);
+            context.gate(context.is_gated_after_norm, y, width);
+            if context.is_parallel {
+                for (x, y) in x.iter_mut().zip(&*before) {
+                    *x += y;
+                }
+            }
+        }
+
+        self.hidden.multiply(x, projected);
+        for value in projected.iter_mut() {
+            *value = value.max(0.0);
+        }
+        self.output.multiply(projected, update);
+        self.norm.apply(x, update);
+    }
+}
+
+impl ContextLooking {
+    /// Equation (5), if this is its place.
+    fn gate(&self, is_here: bool, rows: &mut [f32], width: usize) {
+        let Some((weight, bias)) = self.gate.as_ref().filter(|_| is_here) else { return };
+        for row in rows.chunks_exact_mut(width) {
+            let score = bias + sum_of_pairs(row, weight, |x, w| x * w);
+            let open = 1.0 / (1.0 + exp(-score));
+            for value in row {
+                *value *= open;
+            }
+        }
+    }
+}
+
+/// Each hypothesis looks at its own words.
+///
+/// # Shapes
+/// - projected: `[hypotheses, 3 * width]`, of which the queries come first
+fn attend_own(
+    projected: &[f32],
+    own: &[f32],
+    words: &[Vec<u32>],
+    decoder: &LeanDecoder,
+    attended: &mut Vec<f32>,
+    weights: &mut Vec<f32>,
+) {
+    let width = decoder.width;
+    let head_width = width / decoder.heads;
+    let scale = (head_width as f32).powf(-0.5);
+    attended.clear();
+    attended.resize(words.len() * width, 0.0);
+    vectorised(
+        #[inline(always)]
+        || {
+            let queries = projected.chunks_exact(3 * width).zip(attended.chunks_exact_mut(width));
+            for ((query, out), rows) in queries.zip(words) {
+                for head in 0..decoder.heads {
+                    let channels = head * head_width..(head + 1) * head_width;
+                    let query = &query[channels.clone()];
+                    weights.clear();
+                    weights.extend(rows.iter().map(
+                        #[inline(always)]
+                        |&row| {
+                            let key = &own[row as usize * 2 * width..][channels.clone()];
+                            scale * sum_of_pairs(query, key, |q, k| q * k)
+                        },
+                    ));
+                    softmax(weights);
+                    let out = &mut out[channels.clone()];
+                    for (&row, weight) in rows.iter().zip(&*weights) {
+                        let value = &own[row as usize * 2 * width + width..][channels.clone()];
+                        for (out, value) in out.iter_mut().zip(value) {
+                            *out += weight * value;
+                        }
+                    }
+                }
+            }
+        },
+    );
+}

@@ -1,0 +1,153 @@
+//! Products with a matrix that was packed once, for a few rows at a time.
+//!
+//! In decoding, a step multiplies a handful of rows with every weight of the network. Packing a
+//! weight for each product, as general routines do, would cost more than the product. Here a
+//! weight lies in panels of [`COLUMNS`] output columns, each panel one stream to read from start to
+//! end, and [`ROWS`] rows at a time meet it in registers.
+
+use super::vectorised;
+
+/// Output columns of a panel: two vectors of eight.
+const COLUMNS: usize = 16;
+/// Rows that share the reading of a panel: with two vectors each, they fill the registers.
+const ROWS: usize = 6;
+
+/// `[inputs, outputs]` and a bias.
+#[derive(Clone, Debug)]
+pub struct PackedMatrix {
+    inputs: usize,
+    outputs: usize,
+    /// `[outputs / COLUMNS, inputs, COLUMNS]`; the last panel is filled up with zeros.
+    panels: Vec<f32>,
+    /// Filled up likewise.
+    bias: Vec<f32>,
+}
+
+impl PackedMatrix {
+    /// Packs the matrix whose entry at row `i` and column `j` is `at(i, j)`.
+    pub fn new(
+        inputs: usize,
+        outputs: usize,
+        at: impl Fn(usize, usize) -> f32,
+        bias: &[f32],
+    ) -> Self {
+        assert!(bias.is_empty() || bias.len() == outputs, "one bias per output, or none");
+        let count = outputs.div_ceil(COLUMNS);
+        let mut panels = Vec::with_capacity(count * inputs * COLUMNS);
+        for panel in 0..count {
+            for i in 0..inputs {
+                panels.extend(
+                    (panel * COLUMNS..(panel + 1) * COLUMNS)
+                        .map(|j| if j < outputs { at(i, j) } else { 0.0 }),
+                );
+            }
+        }
+        let mut bias = bias.to_vec();
+        bias.resize(count * COLUMNS, 0.0);
+        Self { inputs, outputs, panels, bias }
+    }
+
+    /// `x W + b` into `out`, which is made to fit.
+    ///
+    /// # Shapes
+    /// - x: `[rows, inputs]`, out: `[rows, outputs]`
+    pub fn multiply(&self, x: &[f32], out: &mut Vec<f32>) {
+        let rows = x.len() / self.inputs;
+        assert_eq!(rows * self.inputs, x.len(), "whole rows");
+        out.resize(rows * self.outputs, 0.0);
+        #[cfg(target_arch = "x86_64")]
+        if std::is_x86_feature_detected!("avx2") && std::is_x86_feature_detected!("fma") {
+            vectorised(
+                #[inline(always)]
+                || self.run::<true>(x, out),
+            );
+            return;
+        }
+        vectorised(
+            #[inline(always)]
+            || self.run::<{ cfg!(target_arch = "aarch64") }>(x, out),
+        );
+    }
+
+    #[inline(always)]
+    fn run<const FUSED: bool>(&self, x: &[f32], out: &mut [f32]) {
+        let panels = self.panels.chunks_exact(self.inputs * COLUMNS);
+        let panels = panels.zip(self.bias.chunks_exact(COLUMNS));
+        for (panel, (weights, bias)) in panels.enumerate() {
+            let first = panel * COLUMNS;
+            let width = COLUMNS.min(self.outputs - first);
+            let rows = x.chunks(ROWS * self.inputs).zip(out.chunks_mut(ROWS * self.outputs));
+            for (x, out) in rows {
+                let out = Place { out, first, width, stride: self.outputs };
+                match x.len() / self.inputs {
+                    1 => self.block::<1, FUSED>(x, weights, bias, out),
+                    2 => self.block::<2, FUSED>(x, weights, bias, out),
+                    3 => self.block::<3, FUSED>(x, weights, bias, out),
+                    4 => self.block::<4, FUSED>(x, weights, bias, out),
+                    5 => self.block::<5, FUSED>(x, weights, bias, out),
+                    _ => self.block::<ROWS, FUSED>(x, weights, bias, out),
+                }
+            }
+        }
+    }
+
+    /// `N` rows with one panel.
+    #[inline(always)]
+    fn block<const N: usize, const FUSED: bool>(
+        &self,
+        x: &[f32],
+        weights: &[f32],
+        bias: &[f32],
+        place: Place<'_>,
+    ) {
+        let mut sums = [[0.0f32; COLUMNS]; N];
+        let rows: [&[f32]; N] = std::array::from_fn(|row| &x[row * self.inputs..][..self.inputs]);
+        for (i, weights) in weights.chunks_exact(COLUMNS).enumerate() {
+            for (sums, x) in sums.iter_mut().zip(rows) {
+                let x = x[i];
+                for (sum, &weight) in sums.iter_mut().zip(weights) {
+                    // Without the instruction, `mul_add` would be a slow call.
+                    *sum = if FUSED { x.mul_add(weight, *sum) } else { *sum + x * weight };
+                }
+            }
+        }
+        for (row, sums) in sums.iter().enumerate() {
+            let out = &mut place.out[row * place.stride + place.first..][..place.width];
+            for ((out, sum), bias) in out.iter_mut().zip(sums).zip(bias) {
+                *out = sum + bias;
+            }
+        }
+    }
+}
+
+/// Where the outputs of one panel go.
+struct Place<'a> {
+    out: &'a mut [f32],
+    first: usize,
+    width: usize,
+    stride: usize,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn equals_the_sum_of_products(rows in 0usize..20, inputs in 1usize..50, outputs in 1usize..50) {
+            let value = |seed: usize| ((seed * 7919 + 13) % 23) as f32 / 11.0 - 1.0;
+            let x: Vec<f32> = (0..rows * inputs).map(value).collect();
+            let bias: Vec<f32> = (0..outputs).map(value).collect();
+            let at = |i: usize, j: usize| value(i * outputs + j + 5);
+            let mut out = vec![7.0; 3];
+            PackedMatrix::new(inputs, outputs, at, &bias).multiply(&x, &mut out);
+            prop_assert_eq!(out.len(), rows * outputs);
+            for (place, &ours) in out.iter().enumerate() {
+                let (row, j) = (place / outputs, place % outputs);
+                let sum: f32 = (0..inputs).map(|i| x[row * inputs + i] * at(i, j)).sum();
+                prop_assert!((ours - sum - bias[j]).abs() < 1e-4);
+            }
+        }
+    }
+}

@@ -1,0 +1,90 @@
+//! Exponentials and what is made of them.
+
+use super::{LANES, sum_of};
+
+/// `exp(x)` to within two units in the last place, in operations that fill vectors.
+///
+/// `x = n ln 2 + r` with a whole `n` and `|r| <= ln 2 / 2`; a polynomial of degree six gives
+/// `exp(r)`, and `n` goes into the exponent. Below -87 the result is the smallest normal number.
+#[inline(always)]
+pub fn exp(x: f32) -> f32 {
+    // Adding and taking away 1.5 * 2^23 rounds to a whole number.
+    const ROUND: f32 = 12_582_912.0;
+    // ln 2 in two parts, the first with few bits, so that `n * HIGH` is exact.
+    const HIGH: f32 = 0.693_359_4;
+    const LOW: f32 = -2.121_944_4e-4;
+    let x = x.clamp(-87.0, 88.0);
+    let n = (x * std::f32::consts::LOG2_E + ROUND) - ROUND;
+    let r = (x - n * HIGH) - n * LOW;
+    // Taylor coefficients, slightly moved to spread the error over the interval.
+    let mut p = 1.987_569_1e-4;
+    p = p * r + 1.398_2e-3;
+    p = p * r + 8.333_452e-3;
+    p = p * r + 4.166_579_6e-2;
+    p = p * r + 1.666_666_6e-1;
+    p = p * r + 0.5;
+    let y = p * r * r + r + 1.0;
+    f32::from_bits((y.to_bits() as i32).wrapping_add((n as i32) << 23) as u32)
+}
+
+/// The largest value, or negative infinity of none.
+#[inline(always)]
+pub fn maximum(values: &[f32]) -> f32 {
+    let larger = |a: f32, b: f32| if b > a { b } else { a };
+    let mut largest = [f32::NEG_INFINITY; LANES];
+    let chunks = values.chunks_exact(LANES);
+    let rest = chunks.remainder();
+    for chunk in chunks {
+        for (largest, &value) in largest.iter_mut().zip(chunk) {
+            *largest = larger(*largest, value);
+        }
+    }
+    let rest = rest.iter().copied().fold(f32::NEG_INFINITY, larger);
+    largest.into_iter().fold(rest, larger)
+}
+
+/// Turns scores into weights that add up to one, in place.
+#[inline(always)]
+pub fn softmax(scores: &mut [f32]) {
+    let largest = maximum(scores);
+    for score in scores.iter_mut() {
+        *score = exp(*score - largest);
+    }
+    let scale = 1.0 / sum_of(scores, |weight| weight);
+    for weight in scores.iter_mut() {
+        *weight *= scale;
+    }
+}
+
+/// The logarithm of the sum of the exponentials.
+#[inline(always)]
+pub fn log_sum_exp(scores: &[f32]) -> f32 {
+    let largest = maximum(scores);
+    largest + sum_of(scores, |score| exp(score - largest)).ln()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_exponential_is_close_everywhere() {
+        for i in -8700..=8800 {
+            let x = i as f32 / 100.0;
+            let (ours, theirs) = (f64::from(exp(x)), f64::from(x).exp());
+            assert!((ours / theirs - 1.0).abs() < 3e-7, "exp({x}): {ours} for {theirs}");
+        }
+        assert!(exp(-1e9) < 1e-37);
+    }
+
+    #[test]
+    fn weights_add_up_to_one() {
+        for length in [1, 7, 16, 33] {
+            let mut scores: Vec<f32> = (0..length).map(|i| (i * 37 % 11) as f32 - 5.0).collect();
+            let sum: f64 = scores.iter().map(|&score| f64::from(score).exp()).sum();
+            assert!((f64::from(log_sum_exp(&scores)) - sum.ln()).abs() < 1e-5);
+            softmax(&mut scores);
+            assert!((scores.iter().sum::<f32>() - 1.0).abs() < 1e-6);
+        }
+    }
+}

@@ -1,0 +1,63 @@
+//! Weighted sums of the rows of each segment: one small product per segment.
+
+use super::product::{Before, Matrix, MatrixMut, product};
+use crate::packed::Segments;
+
+/// The input of both ways.
+#[derive(Clone, Copy, Debug)]
+pub struct WeightedRows<'a> {
+    /// `[rows, width]`
+    pub states: &'a [f32],
+    /// `[rows, sums]`
+    pub weights: &'a [f32],
+    /// Which rows belong together.
+    pub segments: &'a Segments,
+    /// Values per state.
+    pub width: usize,
+    /// Weighted sums per segment.
+    pub sums: usize,
+}
+
+impl WeightedRows<'_> {
+    /// `[segments * sums, width]`
+    pub fn forward(&self) -> Vec<f32> {
+        let Self { segments, width, sums, .. } = *self;
+        let mut out = vec![0.0; segments.len() * sums * width];
+        for (out, range) in out.chunks_exact_mut((sums * width).max(1)).zip(segments.ranges()) {
+            let states =
+                Matrix::packed(&self.states[range.start * width..range.end * width], width);
+            let weights = Matrix::packed(&self.weights[range.start * sums..range.end * sums], sums);
+            let out = MatrixMut::packed(out, width);
+            product(out, weights.transposed(), states, 1.0, Before::Forget);
+        }
+        out
+    }
+
+    /// The gradients of states and weights.
+    pub fn backward(&self, gradient: &[f32]) -> (Vec<f32>, Vec<f32>) {
+        let Self { segments, width, sums, .. } = *self;
+        let mut of_states = vec![0.0; self.states.len()];
+        let mut of_weights = vec![0.0; self.weights.len()];
+        for (gradient, range) in gradient.chunks_exact((sums * width).max(1)).zip(segments.ranges())
+        {
+            let gradient = Matrix::packed(gradient, width);
+            let rows = range.start * width..range.end * width;
+            let weights = range.start * sums..range.end * sums;
+            product(
+                MatrixMut::packed(&mut of_states[rows.clone()], width),
+                Matrix::packed(&self.weights[weights.clone()], sums),
+                gradient,
+                1.0,
+                Before::Forget,
+            );
+            product(
+                MatrixMut::packed(&mut of_weights[weights], sums),
+                Matrix::packed(&self.states[rows], width),
+                gradient.transposed(),
+                1.0,
+                Before::Forget,
+            );
+        }
+        (of_states, of_weights)
+    }
+}

@@ -1,0 +1,185 @@
+//! Attention between packed segments by way of padded rectangles, one for each range of lengths.
+
+use burn::tensor::activation::softmax;
+use burn::tensor::{Bool, Device, Int, Tensor, TensorData};
+
+use crate::ops::{AttentionInput, AttentionLayout, Block, KeyValue, indices};
+use crate::packed::Segments;
+
+/// Who sees whom, as index tensors of padded rectangles.
+#[derive(Clone, Debug)]
+pub struct PaddedLayout {
+    buckets: Vec<Bucket>,
+    /// For each packed query row its row in the buckets' outputs, one after the other.
+    restore: Tensor<1, Int>,
+    /// Some segment sees nothing; its rows are read from one more row, which is zero.
+    has_blind_segments: bool,
+}
+
+/// Segments of similar length, padded to the longest.
+#[derive(Clone, Debug)]
+struct Bucket {
+    size: usize,
+    query_length: usize,
+    key_length: usize,
+    /// `[size * query_length]` rows of the queries; padding repeats row 0.
+    query_rows: Tensor<1, Int>,
+    /// `[size * key_length]` rows of the keys; padding repeats row 0.
+    key_rows: Tensor<1, Int>,
+    /// `[size * key_length]` rows of the shifts, after a zero row for "no slot".
+    shift_rows: Option<Tensor<1, Int>>,
+    /// `[size, 1, query_length or 1, key_length]`, true for what is not seen.
+    hidden: Option<Tensor<4, Bool>>,
+}
+
+/// A bucket takes a shorter segment only while that is at least this share of its longest.
+const MIN_FILL: f64 = 0.7;
+/// Buckets smaller than this cost more in calls than they save in padding.
+const MIN_BUCKET: usize = 8;
+
+impl PaddedLayout {
+    pub fn new(layout: &AttentionLayout, device: &Device) -> Self {
+        let (queries, keys, causal) = (layout.queries(), layout.keys(), layout.is_causal());
+        let key_lengths: Vec<usize> =
+            keys.iter().map(|blocks| blocks.iter().map(|block| block.rows.len()).sum()).collect();
+        let mut order: Vec<usize> =
+            (0..queries.len()).filter(|&i| key_lengths[i] > 0 && queries.length(i) > 0).collect();
+        order.sort_by_key(|&i| std::cmp::Reverse((key_lengths[i], queries.length(i))));
+
+        let mut buckets = Vec::new();
+        let mut restore = vec![usize::MAX; queries.rows()];
+        let mut padded_rows = 0;
+        let mut rest = order.as_slice();
+        while let Some(&longest) = rest.first() {
+            let enough = (key_lengths[longest] as f64 * MIN_FILL) as usize;
+            let fitting = rest.partition_point(|&i| key_lengths[i] >= enough);
+            let (members, later) = rest.split_at(fitting.max(MIN_BUCKET).min(rest.len()));
+            rest = later;
+            let bucket = Bucket::new(members, queries, keys, &key_lengths, causal, device);
+            for (member, &segment) in members.iter().enumerate() {
+                for (place, row) in queries.range(segment).enumerate() {
+                    restore[row] = padded_rows + member * bucket.query_length + place;
+                }
+            }
+            padded_rows += bucket.size * bucket.query_length;
+            buckets.push(bucket);
+        }
+        let has_blind_segments = restore.contains(&usize::MAX);
+        let restore = indices(restore.into_iter().map(|row| row.min(padded_rows)), device);
+        Self { buckets, restore, has_blind_segments }
+    }
+}
+
+impl Bucket {
+    fn new(
+        members: &[usize],
+        queries: &Segments,
+        keys: &[Vec<Block>],
+        key_lengths: &[usize],
+        causal: bool,
+        device: &Device,
+    ) -> Self {
+        let size = members.len();
+        let query_length = members.iter().map(|&i| queries.length(i)).max().unwrap_or(0);
+        let key_length = members.iter().map(|&i| key_lengths[i]).max().unwrap_or(0);
+        let mut query_rows = Vec::with_capacity(size * query_length);
+        let mut key_rows = Vec::with_capacity(size * key_length);
+        let mut shift_rows = Vec::with_capacity(size * key_length);
+        for &segment in members {
+            query_rows.extend(queries.range(segment));
+            query_rows.resize(query_rows.len().next_multiple_of(query_length), 0);
+            for block in &keys[segment] {
+                key_rows.extend(block.rows.clone());
+                shift_rows.resize(key_rows.len(), block.slot.map_or(0, |slot| slot + 1));
+            }
+            key_rows.resize(key_rows.len().next_multiple_of(key_length), 0);
+            shift_rows.resize(key_rows.len(), 0);
+        }
+        let padded = members.iter().any(|&i| key_lengths[i] < key_length);
+        let has_slots = members.iter().any(|&i| keys[i].iter().any(|block| block.slot.is_some()));
+        let visible: Vec<usize> = members.iter().map(|&i| key_lengths[i]).collect();
+        let hidden = (causal || padded).then(|| {
+            let rows = if causal { query_length } else { 1 };
+            hidden_keys(&visible, rows, key_length, causal, device)
+        });
+        Self {
+            size,
+            query_length,
+            key_length,
+            query_rows: indices(query_rows, device),
+            key_rows: indices(key_rows, device),
+            shift_rows: has_slots.then(|| indices(shift_rows, device)),
+            hidden,
+        }
+    }
+}
+
+/// True where a key is beyond the segment's own, or later than the query.
+fn hidden_keys(
+    visible: &[usize],
+    query_rows: usize,
+    key_length: usize,
+    causal: bool,
+    device: &Device,
+) -> Tensor<4, Bool> {
+    let hidden: Vec<bool> = visible
+        .iter()
+        .flat_map(|&visible| {
+            (0..query_rows).flat_map(move |query| {
+                (0..key_length).map(move |key| key >= visible || (causal && key > query))
+            })
+        })
+        .collect();
+    let shape = [visible.len(), 1, query_rows, key_length];
+    Tensor::from_data(TensorData::new(hidden, shape), device)
+}
+
+/// See [`crate::ops::attention`].
+pub fn attention(input: AttentionInput<'_>) -> Tensor<2> {
+    let AttentionInput { query, keys, shifts, layout, heads } = input;
+    let width = query.dims()[1];
+    let head_width = width / heads;
+    let device = query.device();
+    let layout = layout.padded(&device);
+    let query = query * (head_width as f64).powf(-0.5);
+    let shifts = shifts.map(|shifts| KeyValue {
+        key: after_zero_row(&shifts.key),
+        value: after_zero_row(&shifts.value),
+    });
+
+    let mut outputs: Vec<Tensor<2>> = Vec::with_capacity(layout.buckets.len() + 1);
+    for bucket in &layout.buckets {
+        let split = |rows: Tensor<2>, length: usize| {
+            rows.reshape([bucket.size, length, heads, head_width]).swap_dims(1, 2)
+        };
+        let gather = |rows: &Tensor<2>, shifts: Option<&Tensor<2>>| {
+            let gathered = rows.clone().select(0, bucket.key_rows.clone());
+            let shifted = match (shifts, &bucket.shift_rows) {
+                (Some(shifts), Some(slots)) => gathered + shifts.clone().select(0, slots.clone()),
+                _ => gathered,
+            };
+            split(shifted, bucket.key_length)
+        };
+        let queries =
+            split(query.clone().select(0, bucket.query_rows.clone()), bucket.query_length);
+        let keys_of = gather(&keys.key, shifts.as_ref().map(|shifts| &shifts.key));
+        let values_of = gather(&keys.value, shifts.as_ref().map(|shifts| &shifts.value));
+        let mut scores = queries.matmul(keys_of.transpose());
+        if let Some(hidden) = &bucket.hidden {
+            let hidden = hidden.clone().expand(scores.shape());
+            scores = scores.mask_fill(hidden, f32::NEG_INFINITY);
+        }
+        let attended = softmax(scores, 3).matmul(values_of);
+        outputs.push(attended.swap_dims(1, 2).reshape([bucket.size * bucket.query_length, width]));
+    }
+    if layout.has_blind_segments || outputs.is_empty() {
+        outputs.push(Tensor::zeros([1, width], &device));
+    }
+    Tensor::cat(outputs, 0).select(0, layout.restore.clone())
+}
+
+/// The rows, after one more that is zero.
+fn after_zero_row(rows: &Tensor<2>) -> Tensor<2> {
+    let zero = Tensor::zeros([1, rows.dims()[1]], &rows.device());
+    Tensor::cat(vec![zero, rows.clone()], 0)
+}

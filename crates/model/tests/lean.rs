@@ -1,0 +1,64 @@
+//! Decoding without the engine gives what decoding with it gives.
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+use abridge_model::tokens::END;
+use abridge_model::{Example, Model, Packed, Preset, Purpose, SourceBatch, Width, random};
+use burn::tensor::Device;
+
+/// A document of sentences of random lengths.
+fn sources(model: &Model, sentences: usize) -> abridge_model::Sources {
+    let text = (0..sentences as u64).map(|i| {
+        let length = 1 + random::value(5, i) % 9;
+        let mut tokens: Vec<u32> =
+            (0..length).map(|j| 5 + (random::value(i, j) % 40) as u32).collect();
+        tokens.push(END);
+        tokens
+    });
+    let examples = (0..sentences)
+        .map(|source| Example { source, context: model.config().slots(source, Purpose::Inference) })
+        .collect();
+    model.sources(&SourceBatch { sentences: Packed::new(text), examples }).unwrap()
+}
+
+#[test]
+fn steps_equal_those_of_the_engine_for_every_preset() {
+    for preset in Preset::ALL {
+        for (gate, as_published) in [(false, false), (true, false), (true, true)] {
+            let mut config = preset.config(Width::Tiny, 50, 53, 3);
+            if config.has_context_attention() {
+                config.gate = gate;
+            }
+            config.as_published = as_published;
+            let model = config.init(11, &Device::flex()).unwrap();
+            let Some(lean) = model.lean_decoder() else { continue };
+            let sources = sources(&model, 5);
+            let (mut engine, mut plain) = (model.decode(&sources), lean.decode(&sources));
+            let mut words = vec![END; 5];
+            for step in 0..6u64 {
+                let expected = engine.step(&words).into_data();
+                let ours = plain.step(&words).to_vec();
+                for (i, (ours, expected)) in ours.iter().zip(expected.iter::<f32>()).enumerate() {
+                    assert!(
+                        (ours - expected).abs() < 1e-4,
+                        "{preset}, step {step}, {i}: {ours} for {expected}"
+                    );
+                }
+                // Some hypotheses go on twice, some not at all, and a sentence ends.
+                let mut parents: Vec<usize> = (0..words.len())
+                    .flat_map(|parent| {
+                        let copies = random::value(step, parent as u64) % 3;
+                        std::iter::repeat_n(parent, copies as usize)
+                    })
+                    .collect();
+                if parents.is_empty() {
+                    parents.push(0);
+                }
+                words = (0..parents.len() as u64)
+                    .map(|i| 5 + (random::value(step + 100, i) % 40) as u32)
+                    .collect();
+                engine.reorder(&parents);
+                plain.reorder(&parents);
+            }
+        }
+    }
+}

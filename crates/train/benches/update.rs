@@ -1,0 +1,196 @@
+//! A whole update, as context grows: gradients of one micro-batch per worker, clipping, Adam.
+//!
+//! ```text
+//! cargo bench -p abridge-train                                   # all of it, some minutes
+//! cargo bench -p abridge-train -- --width small --updates 5
+//! cargo bench -p abridge-train -- --width base --preset grouping --context 0,10
+//! python crates/train/benches/update.py                          # PyTorch, the published way
+//! ```
+//!
+//! Every sentence is encoded once, so an update at context size 10 should cost little more than one
+//! at context size 0; `update.py` encodes the context of every sentence again, as the published
+//! code does. Each row runs in a process of its own, for its peak memory.
+
+use std::process::Command;
+use std::time::Instant;
+
+use abridge_model::tokens::{END, SPECIAL_TOKENS};
+use abridge_model::{
+    Batch, Example, ModelConfig, Packed, Preset, Purpose, SourceBatch, Width, random,
+};
+use abridge_train::{Adam, AdamConfig, UpdateSettings, Workers};
+use burn::tensor::Device;
+
+/// What to measure, from the command line.
+#[derive(Clone, Debug)]
+struct Choices {
+    widths: Vec<Width>,
+    presets: Vec<Preset>,
+    contexts: Vec<usize>,
+    updates: usize,
+    sentences: usize,
+    /// In a child process: measure one row and print it.
+    is_row: bool,
+}
+
+impl Choices {
+    fn parse() -> Self {
+        let mut choices = Self {
+            widths: vec![Width::Small, Width::Base],
+            presets: vec![Preset::Grouping, Preset::CachingTokens],
+            contexts: vec![0, 1, 3, 10],
+            updates: 3,
+            sentences: 64,
+            is_row: false,
+        };
+        let mut arguments = std::env::args().skip(1);
+        while let Some(argument) = arguments.next() {
+            let mut value = || arguments.next().expect("the option needs a value");
+            match argument.as_str() {
+                "--width" => choices.widths = list(&value()),
+                "--preset" => choices.presets = list(&value()),
+                "--context" => choices.contexts = list(&value()),
+                "--updates" => choices.updates = value().parse().expect("a number"),
+                "--sentences" => choices.sentences = value().parse().expect("a number"),
+                "--row" => choices.is_row = true,
+                // What `cargo bench` adds.
+                "--bench" => {}
+                other => panic!("unknown option {other}"),
+            }
+        }
+        choices
+    }
+}
+
+fn list<T: std::str::FromStr>(text: &str) -> Vec<T>
+where
+    T::Err: std::fmt::Debug,
+{
+    text.split(',').map(|item| item.parse().expect("a known name or number")).collect()
+}
+
+fn main() {
+    let choices = Choices::parse();
+    if choices.is_row {
+        return row(&choices);
+    }
+    println!(
+        "{} consecutive sentences per worker and update, lengths of mean 22 and deviation 12",
+        choices.sentences
+    );
+    println!(
+        "{:<6} {:<15} {:>3} {:>9} {:>7} {:>10} {:>10}",
+        "width", "preset", "C", "sent./s", "of C=0", "tgt tok/s", "peak MiB"
+    );
+    for width in &choices.widths {
+        for preset in &choices.presets {
+            let mut first = None;
+            for &context in &choices.contexts {
+                // Without context, caching tokens keeps nothing: it is the sentence-level model.
+                let preset = match (preset, context) {
+                    (Preset::CachingTokens, 0) => Preset::Sentence,
+                    (preset, _) => *preset,
+                };
+                let rate = measure(*width, preset, context, &choices, first);
+                first.get_or_insert(rate);
+            }
+        }
+    }
+}
+
+/// Runs one row in a process of its own and prints it; returns its sentences per second.
+fn measure(
+    width: Width,
+    preset: Preset,
+    context: usize,
+    choices: &Choices,
+    first: Option<f64>,
+) -> f64 {
+    let output = Command::new(std::env::current_exe().expect("this program has a path"))
+        .args(["--row", "--width", width.name(), "--preset", preset.name()])
+        .args(["--context", &context.to_string(), "--updates", &choices.updates.to_string()])
+        .args(["--sentences", &choices.sentences.to_string()])
+        .output()
+        .expect("the row can be run");
+    let text = String::from_utf8_lossy(&output.stdout);
+    let numbers: Vec<f64> = text.split_whitespace().filter_map(|word| word.parse().ok()).collect();
+    let [sentences, tokens, peak] = numbers[..] else {
+        panic!("{text}{}", String::from_utf8_lossy(&output.stderr));
+    };
+    let share = first.map_or(100.0, |first| 100.0 * sentences / first);
+    println!(
+        "{width:<6} {preset:<15} {context:>3} {sentences:>9.1} {share:>6.0}% {tokens:>10.0} \
+         {peak:>10.0}"
+    );
+    sentences
+}
+
+fn row(choices: &Choices) {
+    let (width, preset, context) = (choices.widths[0], choices.presets[0], choices.contexts[0]);
+    let vocabulary = if width == Width::Base { 19_804 } else { 8_000 };
+    let config = preset.config(width, vocabulary, vocabulary, context);
+    let mut model = config.init(1, &Device::flex().autodiff()).expect("a preset makes sense");
+    let workers = Workers::new(None).expect("threads can be started");
+    let batches: Vec<Batch> =
+        (0..workers.count()).map(|worker| batch(&config, choices.sentences, worker)).collect();
+    let mut adam = Adam::new(AdamConfig::default());
+    let mut seconds = Vec::new();
+    for update in 1..=choices.updates as u64 + 1 {
+        let start = Instant::now();
+        let settings = UpdateSettings { smoothing: 0.1, dropout: config.dropout, seed: 1, update };
+        let mut sum = workers.accumulate(&model, &batches, settings).expect("the batches fit");
+        sum.gradients.clip(0.1);
+        model = adam.step(model, sum.gradients, 1e-4);
+        // The first update draws the weights.
+        if update > 1 {
+            seconds.push(start.elapsed().as_secs_f64());
+        }
+    }
+    seconds.sort_by(f64::total_cmp);
+    let median = seconds[seconds.len() / 2];
+    let tokens: usize = batches.iter().map(|batch| batch.targets.tokens().len()).sum();
+    println!(
+        "{} {} {}",
+        (choices.sentences * batches.len()) as f64 / median,
+        tokens as f64 / median,
+        peak_mebibytes()
+    );
+}
+
+/// A run of consecutive sentences from the middle of a document, with the context before it.
+fn batch(config: &ModelConfig, sentences: usize, worker: usize) -> Batch {
+    let before = config.context_size;
+    let text = |side: u64, count: usize, vocabulary: usize| -> Vec<Vec<u32>> {
+        let key = |i| random::key(&[worker as u64, side, i]);
+        (0..count as u64).map(|i| sentence(key(i), vocabulary)).collect()
+    };
+    let sources = text(0, before + sentences, config.source_vocabulary);
+    let targets = text(1, sentences, config.target_vocabulary);
+    let examples = (before..before + sentences)
+        .map(|position| Example {
+            source: position,
+            context: config.slots(position, Purpose::Training),
+        })
+        .collect();
+    let source = SourceBatch { sentences: Packed::new(sources), examples };
+    Batch { source, targets: Packed::new(targets) }
+}
+
+/// Lengths of mean 22 and deviation 12, as real text has: a log-normal distribution.
+fn sentence(key: u64, vocabulary: usize) -> Vec<u32> {
+    let spread = (1.0f64 + (12.0f64 / 22.0).powi(2)).ln();
+    let length = (22f64.ln() - spread / 2.0 + spread.sqrt() * random::normal(key, 0)).exp();
+    let words = (vocabulary - SPECIAL_TOKENS) as u64;
+    let word = |i| SPECIAL_TOKENS as u32 + (random::value(key, 1000 + i) % words) as u32;
+    let mut tokens: Vec<u32> = (0..(length as u64).clamp(2, 120) - 1).map(word).collect();
+    tokens.push(END);
+    tokens
+}
+
+/// The largest resident memory so far, from Linux's `/proc`; 0 elsewhere.
+fn peak_mebibytes() -> f64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+    let kibibytes = line.and_then(|line| line.split_whitespace().next()?.parse::<f64>().ok());
+    kibibytes.unwrap_or(0.0) / 1024.0
+}

@@ -1,0 +1,80 @@
+//! The mean of several checkpoints of a run, as one model.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use abridge_model::Model;
+use abridge_model::weights::{NamedTensors, write_tensors};
+use burn::tensor::Device;
+
+use crate::checkpoint::{Checkpoints, Found};
+use crate::deliver::write_model;
+use crate::{Error, Result};
+
+/// Which checkpoints are averaged.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Choice {
+    /// The newest so many.
+    Last(usize),
+    /// Those with the lowest validation losses.
+    Best(usize),
+}
+
+/// Averages checkpoints of a run into a model directory; returns the updates that went in.
+pub fn average(run: &Path, choice: Choice, out: &Path) -> Result<Vec<u64>> {
+    let mut found = Checkpoints::new(run.join("checkpoints")).complete();
+    let wanted = match choice {
+        Choice::Last(count) => count,
+        Choice::Best(count) => {
+            found.retain(|checkpoint| checkpoint.state.valid_loss.is_some());
+            let loss = |checkpoint: &Found| checkpoint.state.valid_loss.unwrap_or(f64::INFINITY);
+            // The best at the end; of equal ones, the later.
+            found.sort_by(|a, b| loss(b).total_cmp(&loss(a)));
+            count
+        }
+    };
+    if wanted == 0 || found.len() < wanted {
+        return Err(Error::Checkpoint(format!(
+            "{}: {wanted} checkpoints are wanted, but {} are there; checkpoints.keep and \
+             checkpoints.keep_best of the recipe say how many stay",
+            run.display(),
+            found.len()
+        )));
+    }
+    let mut chosen = found.split_off(found.len() - wanted);
+    chosen.sort_by_key(|checkpoint| checkpoint.state.update);
+    let updates: Vec<u64> = chosen.iter().map(|checkpoint| checkpoint.state.update).collect();
+    let list = updates.iter().map(u64::to_string).collect::<Vec<_>>().join(", ");
+    let provenance = BTreeMap::from([
+        ("average of updates".to_owned(), list),
+        ("data".to_owned(), chosen[0].state.origin.train.clone()),
+    ]);
+    write_model(run, &mean(run, &chosen)?, provenance, out)?;
+    Ok(updates)
+}
+
+/// Sums are taken in double precision, in the order of the updates.
+fn mean(run: &Path, chosen: &[Found]) -> Result<Model> {
+    let config = chosen[0].config()?;
+    let device = Device::flex();
+    let parameters = config.init(0, &device)?.parameters();
+    let files = chosen.iter().map(Found::tensors).collect::<Result<Vec<_>>>()?;
+    let mut tensors = NamedTensors::new();
+    for parameter in parameters {
+        let mut sum = vec![0.0; parameter.shape.iter().product()];
+        for file in &files {
+            for (sum, value) in sum.iter_mut().zip(file.read(&parameter.name)?) {
+                *sum += f64::from(value);
+            }
+        }
+        let count = files.len() as f64;
+        let mean = sum.iter().map(|sum| (sum / count) as f32).collect();
+        tensors.insert(parameter.name, (parameter.shape, mean));
+    }
+    let file = run.join(".average.safetensors");
+    write_tensors(&file, &tensors)?;
+    let model = config.load(&file, &device);
+    // It was only the way into a network.
+    let _ = std::fs::remove_file(&file);
+    Ok(model?)
+}

@@ -1,0 +1,73 @@
+//! The micro-batches of each update, from epoch to epoch.
+
+use abridge_corpus::batch::{self, Batcher, Plan, Position};
+use abridge_model::{Batch, Example, Packed, SourceBatch, random};
+
+use crate::augment::augment;
+use crate::ranks::Ranks;
+use crate::recipe::TrainRecipe;
+
+/// Walks through the training split.
+#[derive(Debug)]
+pub struct Updates {
+    batcher: Batcher,
+    /// The batches of the current epoch.
+    plan: Plan,
+}
+
+impl Updates {
+    /// From a position on.
+    pub fn new(batcher: Batcher, from: Position) -> Self {
+        Self { plan: batcher.plan(from.epoch), batcher }
+    }
+
+    /// Micro-batches in the current epoch.
+    pub fn in_epoch(&self) -> usize {
+        self.plan.batches.len()
+    }
+
+    /// Whether every batch of the epoch is done.
+    pub fn is_epoch_done(&self, position: Position) -> bool {
+        position.batch >= self.in_epoch()
+    }
+
+    /// This rank's micro-batches of the next update, each with its place in it; `position` moves on.
+    ///
+    /// The last update of an epoch may have fewer.
+    pub fn next(
+        &mut self,
+        position: &mut Position,
+        update: u64,
+        recipe: &TrainRecipe,
+        ranks: &dyn Ranks,
+    ) -> Vec<(usize, Batch)> {
+        if self.is_epoch_done(*position) {
+            *position = Position { epoch: position.epoch + 1, batch: 0 };
+            self.plan = self.batcher.plan(position.epoch);
+        }
+        let first = position.batch;
+        let last = (first + recipe.batches.per_update).min(self.in_epoch());
+        position.batch = last;
+        let planned = self.plan.batches[first..last].iter().enumerate();
+        let mine = planned.skip(ranks.rank()).step_by(ranks.count());
+        mine.map(|(place, planned)| {
+            let mut batch = self.batcher.build(planned);
+            let key = random::key(&[recipe.seed.0, update, place as u64]);
+            augment(&mut batch, &recipe.context, key);
+            (place, for_model(&batch))
+        })
+        .collect()
+    }
+}
+
+/// The same batch in the network's own type.
+pub fn for_model(batch: &batch::Batch) -> Batch {
+    let packed = |side: &batch::Packed| Packed::new((0..side.len()).map(|i| side.sentence(i)));
+    let examples = batch.source_of.iter().zip(&batch.context_of);
+    let examples =
+        examples.map(|(&source, context)| Example { source, context: context.clone() }).collect();
+    Batch {
+        source: SourceBatch { sentences: packed(&batch.sentences), examples },
+        targets: packed(&batch.targets),
+    }
+}

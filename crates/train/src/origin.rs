@@ -1,0 +1,131 @@
+//! What a run was started with. A run that goes on with something else is another run.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use abridge_corpus::prepare::{FileHash, PreparedDirectory};
+use serde::{Deserialize, Serialize};
+
+use crate::Result;
+use crate::recipe::TrainRecipe;
+
+/// Hashes of the data and the vocabularies, and the recipe.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Origin {
+    /// The training split.
+    pub train: String,
+    /// The validation split.
+    pub valid: String,
+    /// The tokenizer of the source language.
+    pub source_vocabulary: String,
+    /// The tokenizer of the target language.
+    pub target_vocabulary: String,
+    /// The model that it started from, if any.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub from: Option<String>,
+    /// The settings of the recipe, the network's among them, by name. When to stop, what to keep
+    /// and what to report may change.
+    pub recipe: BTreeMap<String, String>,
+}
+
+impl Origin {
+    /// Of a recipe on prepared data, whose files must be as they were prepared.
+    pub fn of(recipe: &TrainRecipe, data: &PreparedDirectory, path: &Path) -> Result<Self> {
+        let outputs = &data.manifest().outputs;
+        let split = |name: &str| -> Result<String> {
+            let file = format!("{name}.tokens");
+            let found = FileHash::of(&path.join(&file), &file)?;
+            match outputs.iter().find(|output| output.file == file) {
+                Some(expected) if *expected != found => {
+                    Err(abridge_corpus::Error::new("is not the file that was prepared")
+                        .in_file(&path.join(&file))
+                        .remedy("run `abridge prepare` again")
+                        .into())
+                }
+                _ => Ok(found.sha256),
+            }
+        };
+        let vocabulary = |side: &str| {
+            let start = format!("tokenizer.{side}.");
+            let files = outputs.iter().filter(|output| output.file.starts_with(&start));
+            files.map(|file| file.sha256.as_str()).collect::<Vec<_>>().join("+")
+        };
+        let mut settings = BTreeMap::new();
+        flatten("", &recipe.what_is_learned(), &mut settings);
+        Ok(Self {
+            train: split("train")?,
+            valid: split("valid")?,
+            source_vocabulary: vocabulary("source"),
+            target_vocabulary: vocabulary("target"),
+            from: None,
+            recipe: settings,
+        })
+    }
+
+    /// What is different in `given`, each by the name of its field.
+    pub fn differences(&self, given: &Self) -> Vec<String> {
+        let hashes = [
+            ("the training data", &self.train, &given.train),
+            ("the validation data", &self.valid, &given.valid),
+            ("the source vocabulary", &self.source_vocabulary, &given.source_vocabulary),
+            ("the target vocabulary", &self.target_vocabulary, &given.target_vocabulary),
+        ];
+        let hashes = hashes.into_iter().filter(|(_, saved, given)| saved != given);
+        let mut all: Vec<String> =
+            hashes.map(|(name, ..)| format!("{name} has another hash")).collect();
+        if given.from.is_some() && given.from != self.from {
+            all.push("--from names another model".into());
+        }
+        let absent = String::from("not set");
+        let names: std::collections::BTreeSet<&String> =
+            self.recipe.keys().chain(given.recipe.keys()).collect();
+        for name in names {
+            let saved = self.recipe.get(name).unwrap_or(&absent);
+            let given = given.recipe.get(name).unwrap_or(&absent);
+            if saved != given {
+                all.push(format!("{name} is {given}, but was {saved}"));
+            }
+        }
+        all
+    }
+}
+
+/// `a.b.c` and its value for every setting of a table.
+fn flatten(prefix: &str, table: &toml::Table, into: &mut BTreeMap<String, String>) {
+    for (key, value) in table {
+        let name = if prefix.is_empty() { key.clone() } else { format!("{prefix}.{key}") };
+        match value {
+            toml::Value::Table(inner) => flatten(&name, inner, into),
+            value => {
+                into.insert(name, value.to_string());
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn differences_are_named_with_both_values() {
+        let origin = |settings: &[&str]| {
+            let settings: Vec<String> = settings.iter().map(|&s| s.to_owned()).collect();
+            let recipe = TrainRecipe::parse("", &settings).unwrap();
+            let mut flat = BTreeMap::new();
+            flatten("", &recipe.what_is_learned(), &mut flat);
+            Origin { recipe: flat, ..Origin::default() }
+        };
+        let saved = origin(&[]);
+        assert!(saved.differences(&origin(&["stop.max_updates=7"])).is_empty());
+        let given = Origin { train: "x".into(), ..origin(&["seed=7", "model.change.dropout=0.1"]) };
+        assert_eq!(
+            saved.differences(&given),
+            [
+                "the training data has another hash",
+                "model.change.dropout is 0.1, but was not set",
+                "seed is 7, but was 42",
+            ]
+        );
+    }
+}

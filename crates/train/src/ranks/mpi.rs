@@ -1,0 +1,76 @@
+//! Ranks over MPI.
+
+use mpi::Threading;
+use mpi::collective::SystemOperation;
+use mpi::environment::Universe;
+use mpi::topology::SimpleCommunicator;
+use mpi::traits::Equivalence;
+use mpi::traits::{Communicator, CommunicatorCollectives, Root};
+
+use super::Ranks;
+use crate::{Error, Result};
+
+/// The processes that `mpirun` or a batch system started.
+pub struct MpiRanks {
+    world: SimpleCommunicator,
+    /// MPI ends when this does.
+    _universe: Universe,
+}
+
+impl std::fmt::Debug for MpiRanks {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "rank {} of {}", self.rank(), self.count())
+    }
+}
+
+impl MpiRanks {
+    /// Joins the others; without `mpirun` there is one rank. Only once per process.
+    pub fn join() -> Result<Self> {
+        // Workers compute on threads of their own, but only one thread talks to other ranks.
+        let (universe, _) = mpi::initialize_with_threading(Threading::Funneled)
+            .ok_or_else(|| Error::Workers("MPI was started twice in this process".into()))?;
+        Ok(Self { world: universe.world(), _universe: universe })
+    }
+
+    /// Rank 0 adds, and the others take its sums: an all-reduce may round differently on each.
+    fn sum_all<T: Equivalence + Copy + Default>(&self, values: &mut [T]) {
+        if self.count() == 1 {
+            return;
+        }
+        let root = self.world.process_at_rank(0);
+        if self.is_leader() {
+            let mut total = vec![T::default(); values.len()];
+            root.reduce_into_root(&*values, &mut total[..], SystemOperation::sum());
+            values.copy_from_slice(&total);
+        } else {
+            root.reduce_into(&*values, SystemOperation::sum());
+        }
+        root.broadcast_into(values);
+    }
+}
+
+impl Ranks for MpiRanks {
+    fn rank(&self) -> usize {
+        self.world.rank() as usize
+    }
+
+    fn count(&self) -> usize {
+        self.world.size() as usize
+    }
+
+    fn sum(&self, values: &mut [f32]) {
+        self.sum_all(values);
+    }
+
+    fn sum_wide(&self, values: &mut [f64]) {
+        self.sum_all(values);
+    }
+
+    fn wait(&self) {
+        self.world.barrier();
+    }
+
+    fn abort(&self, code: u8) -> ! {
+        self.world.abort(i32::from(code))
+    }
+}

@@ -1,0 +1,164 @@
+//! The groups of settings of a recipe.
+
+use std::path::PathBuf;
+
+use abridge_model::{Preset, Width};
+use serde::{Deserialize, Serialize};
+
+use crate::optimiser::AdamConfig;
+use crate::schedule::Schedule;
+
+/// Which network.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct ModelRecipe {
+    /// One of the ten models of the paper; `abridge models` lists them.
+    pub preset: String,
+    /// `base` (the paper's), `small` or `tiny`.
+    pub width: String,
+    /// How many sentences before the current one are context; ignored by `sentence`.
+    pub context_size: usize,
+    /// Fields of the model's configuration that differ from the preset, for instance
+    /// `dropout = 0.1` or `shortener = { kind = "grouping", groups = 11 }`.
+    #[serde(skip_serializing_if = "toml::Table::is_empty")]
+    pub change: toml::Table,
+}
+
+impl Default for ModelRecipe {
+    fn default() -> Self {
+        Self {
+            preset: Preset::Grouping.name().into(),
+            width: Width::Base.name().into(),
+            context_size: 1,
+            change: toml::Table::new(),
+        }
+    }
+}
+
+/// How sentences are put together.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct BatchRecipe {
+    /// `runs` of consecutive sentences, each encoded once, or single `sentences` as in the paper.
+    pub batching: Batching,
+    /// Tokens per micro-batch, on either side.
+    pub max_tokens: usize,
+    /// The longest run of consecutive sentences.
+    pub run_length: usize,
+    /// Micro-batches whose gradients make one update.
+    pub per_update: usize,
+}
+
+/// In which units a corpus is gone through.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Batching {
+    /// Runs of consecutive sentences; each sentence is encoded once.
+    Runs,
+    /// Single sentences of similar length, with their context, as in the paper.
+    Sentences,
+}
+
+impl Default for BatchRecipe {
+    fn default() -> Self {
+        Self { batching: Batching::Runs, max_tokens: 4096, run_length: 16, per_update: 8 }
+    }
+}
+
+/// How parameters move.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct OptimisationRecipe {
+    /// The share of probability that label smoothing takes from the true word.
+    pub label_smoothing: f64,
+    /// The largest norm of all gradients together.
+    pub clip_norm: f64,
+    /// The learning rate over time.
+    pub schedule: Schedule,
+    /// The optimiser.
+    pub adam: AdamConfig,
+}
+
+impl Default for OptimisationRecipe {
+    fn default() -> Self {
+        Self {
+            label_smoothing: 0.1,
+            clip_norm: 0.1,
+            schedule: Schedule::default(),
+            adam: AdamConfig::default(),
+        }
+    }
+}
+
+/// When to look, and when to stop.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct StopRecipe {
+    /// Validate and save every so many updates; at the end of each epoch if absent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub validate_every: Option<u64>,
+    /// Stop after so many validations without a lower loss.
+    pub patience: u32,
+    /// Stop after so many updates.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max_updates: Option<u64>,
+    /// Stop after so many epochs.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max_epochs: Option<u64>,
+}
+
+impl Default for StopRecipe {
+    fn default() -> Self {
+        Self { validate_every: None, patience: 5, max_updates: None, max_epochs: None }
+    }
+}
+
+/// What is done to batches, beyond the paper. Nothing by default.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct ContextRecipe {
+    /// The probability that a sentence is translated without its context.
+    pub drop: f64,
+    /// Whether each run of consecutive sentences draws its own context size, from 0 to the model's.
+    pub random_size: bool,
+    /// The probability that a word of the current sentence is hidden, while its context is not.
+    pub coword_dropout: f64,
+}
+
+/// What to report of the validation split, besides its loss.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct ValidationRecipe {
+    /// BLEU of the first so many sentences, in whole documents; 0 for none.
+    pub sentences: usize,
+    /// Hypotheses that the search follows; 1 is greedy.
+    pub beam: usize,
+    /// A contrastive set whose accuracy is reported.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub contrastive: Option<PathBuf>,
+    /// The folder of the documents that ContraPro's JSON refers to.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub contrastive_documents: Option<PathBuf>,
+}
+
+impl Default for ValidationRecipe {
+    fn default() -> Self {
+        Self { sentences: 200, beam: 1, contrastive: None, contrastive_documents: None }
+    }
+}
+
+/// Which checkpoints stay.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct CheckpointRecipe {
+    /// The newest so many, at least two.
+    pub keep: usize,
+    /// The so many with the lowest validation loss; the best one always stays.
+    pub keep_best: usize,
+}
+
+impl Default for CheckpointRecipe {
+    fn default() -> Self {
+        Self { keep: 2, keep_best: 1 }
+    }
+}

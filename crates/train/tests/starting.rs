@@ -1,0 +1,127 @@
+//! Starting from other weights, and averaging.
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+mod common;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use abridge_model::weights::{ModelDirectory, TensorFile};
+use abridge_train::{Choice, Event, Options, average};
+
+use common::{data, go_on, one_worker, open_with, prepare, recipe, train};
+
+fn sentence_model(folder: &Path) -> PathBuf {
+    let run = folder.join("sentence");
+    let (_, _, training) = train(&["stop.max_updates=20", "model.preset=sentence"], &run);
+    let model = run.join("model");
+    training.write_model(&model).unwrap();
+    model
+}
+
+fn from(model: &Path) -> Options {
+    Options { from: Some(model.to_path_buf()), ..one_worker() }
+}
+
+#[test]
+fn a_sentence_level_model_starts_every_other() {
+    let folder = tempfile::tempdir().unwrap();
+    let model = sentence_model(folder.path());
+    let old = TensorFile::open(&model.join("model.safetensors")).unwrap();
+    for preset in ["grouping", "selecting", "caching-tokens", "multi-encoder", "single-encoder"] {
+        let run = folder.path().join(preset);
+        let setting = format!("model.preset={preset}");
+        // The first update has rate 0: the weights are those of the start.
+        let recipe = recipe(&[&setting, "stop.max_updates=1"]);
+        let mut training = open_with(recipe, data(), &run, from(&model)).unwrap();
+        let (_, events) = go_on(&mut training);
+        let Event::Started { copied, new, unused, .. } = &events[0] else {
+            panic!("{preset}: {:?}", events[0])
+        };
+        assert_eq!((*copied, unused.len()), (old.names().count(), 0), "{preset}");
+        let has_new = preset != "single-encoder";
+        assert_eq!(!new.is_empty(), has_new, "{preset}: {new:?}");
+        assert!(new.iter().all(|name| old.shape(name).is_none()), "{new:?}");
+        let started = run.join("started.safetensors");
+        training.model().save(&started).unwrap();
+        let started = TensorFile::open(&started).unwrap();
+        for name in old.names() {
+            assert_eq!(started.read(name).unwrap(), old.read(name).unwrap(), "{preset}: {name}");
+        }
+        for name in new {
+            assert!(started.read(name).unwrap().iter().all(|value| value.is_finite()));
+        }
+        // Resuming does not start again.
+        drop(training);
+        let again = common::recipe(&[&setting, "stop.max_updates=2"]);
+        let mut training = open_with(again, data(), &run, from(&model)).unwrap();
+        let (_, events) = go_on(&mut training);
+        assert!(matches!(events[0], Event::Resumed { update: 1, .. }), "{:?}", events[0]);
+    }
+}
+
+#[test]
+fn it_starts_where_the_other_was() {
+    let folder = tempfile::tempdir().unwrap();
+    let model = sentence_model(folder.path());
+    let first_loss = |options: Options, name: &str| {
+        let recipe = recipe(&["stop.max_updates=1", "model.change.dropout=0.0"]);
+        let run = folder.path().join(name);
+        let (_, events) = go_on(&mut open_with(recipe, data(), &run, options).unwrap());
+        events.iter().find_map(|event| match event {
+            Event::Updated { loss, .. } => Some(*loss),
+            _ => None,
+        })
+    };
+    let (fresh, started) = (first_loss(one_worker(), "fresh"), first_loss(from(&model), "started"));
+    assert!(started.unwrap() < fresh.unwrap() - 0.3, "{started:?} {fresh:?}");
+}
+
+#[test]
+fn what_does_not_fit_is_refused_with_the_reason() {
+    let folder = tempfile::tempdir().unwrap();
+    let model = sentence_model(folder.path());
+    let refused = |settings: &[&str], data: &Path| {
+        let run = folder.path().join("refused");
+        open_with(recipe(settings), data, &run, from(&model)).err().unwrap().to_string()
+    };
+    let error = refused(&["model.change.width=32"], data());
+    assert!(error.contains("its width is 16, but that of the recipe is 32"), "{error}");
+    let error = refused(&["model.change.heads=4"], data());
+    assert!(error.contains("its heads is 2"), "{error}");
+    let other = folder.path().join("other");
+    prepare(7, &other);
+    let error = refused(&[], &other);
+    assert!(error.contains("vocabulary is not that of the data"), "{error}");
+    fs::remove_file(model.join("model.safetensors")).unwrap();
+    assert!(refused(&[], data()).contains("model.safetensors"));
+}
+
+#[test]
+fn the_average_is_the_mean_of_the_chosen() {
+    let folder = tempfile::tempdir().unwrap();
+    let run = folder.path().join("run");
+    train(&["stop.max_updates=40", "checkpoints.keep=4", "checkpoints.keep_best=4"], &run);
+    let out = run.join("average");
+    assert_eq!(average(&run, Choice::Last(3), &out).unwrap(), [20, 30, 40]);
+    let directory = ModelDirectory::open(&out).unwrap();
+    assert_eq!(directory.provenance()["average of updates"], "20, 30, 40");
+    let mean = TensorFile::open(&out.join("model.safetensors")).unwrap();
+    let parts: Vec<TensorFile> = [20, 30, 40]
+        .map(|update| run.join(format!("checkpoints/update-{update:08}/model.safetensors")))
+        .iter()
+        .map(|file| TensorFile::open(file).unwrap())
+        .collect();
+    for name in mean.names() {
+        let parts: Vec<Vec<f32>> = parts.iter().map(|part| part.read(name).unwrap()).collect();
+        for (i, &mean) in mean.read(name).unwrap().iter().enumerate() {
+            let expected = parts.iter().map(|part| f64::from(part[i])).sum::<f64>() / 3.0;
+            assert!((f64::from(mean) - expected).abs() < 1e-6, "{name}");
+        }
+    }
+    // The loss falls all the way, so the best two are the last two.
+    assert_eq!(average(&run, Choice::Best(2), &out).unwrap(), [30, 40]);
+    let error = average(&run, Choice::Last(9), &out).unwrap_err().to_string();
+    assert!(error.contains("9 checkpoints are wanted, but 4 are there"), "{error}");
+    assert!(error.contains("checkpoints.keep"), "{error}");
+}

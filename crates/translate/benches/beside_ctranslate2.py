@@ -1,0 +1,165 @@
+"""Runs CTranslate2 with the weights of a sentence-level model of abridge, beside `translate.rs`.
+
+    cargo bench -p abridge-translate -- --width base --preset sentence --export exported
+    cargo bench -p abridge-translate -- --width base --preset sentence
+    pip install ctranslate2 safetensors numpy
+    python crates/translate/benches/beside_ctranslate2.py exported
+
+It first checks that both programs mean the same network: greedy translations of a few sentences are
+written by `abridge translate --json` and compared, if the path of the program is given as the second
+argument. Then it prints the rows that the benchmark prints.
+"""
+
+import json
+import subprocess
+import sys
+import tempfile
+import time
+import tomllib
+from pathlib import Path
+
+import ctranslate2
+import numpy as np
+from ctranslate2.specs import TransformerSpec
+from safetensors.numpy import load_file
+
+
+def linear(spec, weights, *names):
+    """Sets a layer from one or several projections side by side; ours are stored [in, out]."""
+    weight = np.concatenate([weights[name + ".weight"].T for name in names])
+    spec.weight = np.ascontiguousarray(weight)
+    spec.bias = np.concatenate([weights[name + ".bias"] for name in names])
+
+
+def norm(spec, weights, name):
+    spec.gamma = weights[name + ".gain"]
+    spec.beta = weights[name + ".bias"]
+
+
+def self_attention(spec, weights, name):
+    linear(spec.linear[0], weights, *(f"{name}.{part}" for part in ("query", "key", "value")))
+    linear(spec.linear[1], weights, f"{name}.output")
+
+
+def cross_attention(spec, weights, name):
+    linear(spec.linear[0], weights, f"{name}.query")
+    linear(spec.linear[1], weights, f"{name}.key", f"{name}.value")
+    linear(spec.linear[2], weights, f"{name}.output")
+
+
+def positions(count, width):
+    """Sines in the first half, cosines in the second; the first position has the angle 2."""
+    half = width // 2
+    step = np.log(10000.0) / max(half - 1.0, 1.0)
+    angles = np.arange(2, 2 + count)[:, None] * np.exp(-np.arange(half) * step)[None, :]
+    return np.concatenate([np.sin(angles), np.cos(angles)], axis=1).astype(np.float32)
+
+
+def convert(model, out):
+    config = tomllib.loads((model / "config.toml").read_text())
+    assert config.get("context", "none") == "none", "CTranslate2 has no context: export `sentence`"
+    weights = load_file(model / "model.safetensors")
+    layers = (config["encoder_layers"], config["decoder_layers"])
+    spec = TransformerSpec.from_config(layers, config["heads"], pre_norm=False)
+    width = config["width"]
+    for side, table in ((spec.encoder, "source_embedding"), (spec.decoder, "decoder.embedding")):
+        embeddings = side.embeddings[0] if isinstance(side.embeddings, list) else side.embeddings
+        embeddings.weight = weights[f"{table}.weight"]
+        side.scale_embeddings = True
+        side.position_encodings.encodings = positions(1024, width)
+    spec.decoder.projection.weight = weights["decoder.embedding.weight"]
+    for number, layer in enumerate(spec.encoder.layer):
+        name = f"encoder.layers.{number}"
+        self_attention(layer.self_attention, weights, f"{name}.self_attention")
+        norm(layer.self_attention.layer_norm, weights, f"{name}.self_attention_norm")
+        linear(layer.ffn.linear_0, weights, f"{name}.feed_forward.hidden")
+        linear(layer.ffn.linear_1, weights, f"{name}.feed_forward.output")
+        norm(layer.ffn.layer_norm, weights, f"{name}.feed_forward_norm")
+    for number, layer in enumerate(spec.decoder.layer):
+        name = f"decoder.layers.{number}"
+        self_attention(layer.self_attention, weights, f"{name}.self_attention")
+        norm(layer.self_attention.layer_norm, weights, f"{name}.self_attention_norm")
+        cross_attention(layer.attention, weights, f"{name}.cross_attention")
+        norm(layer.attention.layer_norm, weights, f"{name}.cross_attention_norm")
+        linear(layer.ffn.linear_0, weights, f"{name}.feed_forward.hidden")
+        linear(layer.ffn.linear_1, weights, f"{name}.feed_forward.output")
+        norm(layer.ffn.layer_norm, weights, f"{name}.feed_forward_norm")
+    special = ["<s>", "<pad>", "</s>", "<unk>", "<brk>"]
+    words = lambda count: special + [str(i) for i in range(len(special), count)]
+    spec.register_source_vocabulary(words(config["source_vocabulary"]))
+    spec.register_target_vocabulary(words(config["target_vocabulary"]))
+    spec.config.unk_token = "<unk>"
+    spec.config.bos_token = "<s>"
+    spec.config.eos_token = "</s>"
+    spec.config.decoder_start_token = "</s>"
+    spec.config.add_source_eos = True
+    spec.validate()
+    spec.optimize()
+    spec.save(out)
+
+
+def check(translator, model, sentences, program):
+    """Greedy translations of both programs, score by score."""
+    pieces = json.loads((model / "tokenizer.source.json").read_text())["model"]["vocab"]
+    piece = {number: text for text, number in pieces.items()}
+    text = ["".join(piece[i] for i in sentence).replace("\u2581", " ").strip() for sentence in sentences]
+    done = subprocess.run(
+        [program, "translate", "--model", model, "--beam", "1", "--max-length", "30", "--json", "-q"],
+        input="\n\n".join(text), capture_output=True, text=True, check=True,
+    )
+    theirs = translator.translate_batch(
+        [[str(i) for i in s] for s in sentences], beam_size=1, max_decoding_length=30,
+        return_scores=True,
+    )
+    for line, theirs in zip(done.stdout.splitlines(), theirs):
+        ours = json.loads(line)
+        # Where the length runs out, they do not count the end, and we do.
+        tokens = ours["tokens"][:-1] if ours["cut"] else ours["tokens"]
+        score = sum(token["score"] for token in tokens) / len(tokens)
+        print(f"mean {score:.5f} here, {theirs.scores[0]:.5f} there", file=sys.stderr)
+        assert abs(score - theirs.scores[0]) < 1e-3, "these are not the same network"
+
+
+def main():
+    folder = Path(sys.argv[1])
+    data = json.loads((folder / "sentences.json").read_text())
+    sentences = [[str(i) for i in sentence] for sentence in data["sentences"]]
+    length = data["length"]
+    with tempfile.TemporaryDirectory() as out:
+        convert(folder / "model", out)
+        print(f"{'program':<16} {'C':>2} {'beam':>4} {'batch':>5} {'threads':>7} {'sentences/s':>11} {'tokens/s':>9} {'CPU ms/sentence':>15}")
+        for threads in (1, 2):
+            # One worker per thread for batches, all threads for a single sentence.
+            for beam in (1, 5):
+                for batch in (1, 32):
+                    workers = threads if batch > 1 else 1
+                    translator = ctranslate2.Translator(
+                        out, device="cpu", compute_type="float32",
+                        inter_threads=workers, intra_threads=threads // workers,
+                    )
+                    if len(sys.argv) > 2 and (threads, beam, batch) == (1, 1, 1):
+                        check(translator, folder / "model", data["sentences"][:5], sys.argv[2])
+                    limits = dict(min_decoding_length=length, max_decoding_length=length)
+                    translator.translate_batch(sentences[:1], beam_size=beam, **limits)
+                    start, cpu = time.perf_counter(), time.process_time()
+                    if batch == 1:
+                        results = [
+                            translator.translate_batch([s], beam_size=beam, **limits)[0]
+                            for s in sentences
+                        ]
+                    else:
+                        results = translator.translate_batch(
+                            sentences, beam_size=beam, max_batch_size=batch, **limits
+                        )
+                    seconds, cpu = time.perf_counter() - start, time.process_time() - cpu
+                    # Our count has the end of each sentence, too.
+                    tokens = sum(len(result.hypotheses[0]) + 1 for result in results)
+                    print(
+                        f"{'ctranslate2':<16} {0:>2} {beam:>4} {batch:>5} {threads:>7} "
+                        f"{len(sentences) / seconds:>11.1f} {tokens / seconds:>9.0f} "
+                        f"{1000 * cpu / len(sentences):>15.1f}"
+                    )
+
+
+if __name__ == "__main__":
+    main()

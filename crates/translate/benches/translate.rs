@@ -1,0 +1,224 @@
+//! Tokens and sentences per second of translation.
+//!
+//! ```text
+//! cargo bench -p abridge-translate                                      # width small, some minutes
+//! cargo bench -p abridge-translate -- --width base --sentences 64
+//! cargo bench -p abridge-translate -- --preset grouping --context 0,1,3,10 --beam 1
+//! cargo bench -p abridge-translate -- --model runs/grouping/model --text talk.en
+//! cargo bench -p abridge-translate -- --width base --preset sentence --export exported
+//! ```
+//!
+//! Without `--model` the networks have random weights, which never end a sentence, so every
+//! translation is made as long as its source is on average: the work is that of real text. The text
+//! is of the built-in practice corpus, in documents of twenty sentences. `--export DIR` writes the
+//! model directory and the sentences that `beside_ctranslate2.py` beside this file runs on.
+
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+use abridge_corpus::practice::{PracticeConfig, generate};
+use abridge_corpus::tokenizer::{TrainSettings, count_words};
+use abridge_corpus::{Input, Tokenizer, read};
+use abridge_model::weights::ModelDirectory;
+use abridge_model::{Model, Preset, Width};
+use abridge_translate::{BeamSettings, Control, DocumentSettings, Error, Translator};
+use burn::tensor::Device;
+
+/// Sentences of a document.
+const DOCUMENT: usize = 20;
+/// Practice sentences are short; this many together are as long as a sentence of a talk.
+const TOGETHER: usize = 2;
+/// Words of the vocabulary: the paper's for English-German.
+const VOCABULARY: usize = 19_804;
+
+struct Options {
+    width: Width,
+    presets: Vec<Preset>,
+    contexts: Vec<usize>,
+    beams: Vec<usize>,
+    batches: Vec<usize>,
+    threads: Vec<usize>,
+    sentences: usize,
+    model: Option<PathBuf>,
+    text: Option<PathBuf>,
+    export: Option<PathBuf>,
+}
+
+impl Options {
+    fn parse() -> Self {
+        let mut options = Self {
+            width: Width::Small,
+            presets: Preset::ALL.to_vec(),
+            contexts: vec![1, 3],
+            beams: vec![1, 5],
+            batches: vec![1, 32],
+            threads: vec![1, 2],
+            sentences: 100,
+            model: None,
+            text: None,
+            export: None,
+        };
+        let mut arguments = std::env::args().skip(1);
+        while let Some(argument) = arguments.next() {
+            let mut value = || arguments.next().expect("the option needs a value");
+            match argument.as_str() {
+                "--width" => options.width = value().parse().expect("base, small or tiny"),
+                "--preset" => options.presets = list(&value()),
+                "--context" => options.contexts = list(&value()),
+                "--beam" => options.beams = list(&value()),
+                "--batch" => options.batches = list(&value()),
+                "--threads" => options.threads = list(&value()),
+                "--sentences" => options.sentences = value().parse().expect("a number"),
+                "--model" => options.model = Some(value().into()),
+                "--text" => options.text = Some(value().into()),
+                "--export" => options.export = Some(value().into()),
+                // What `cargo bench` adds.
+                "--bench" => {}
+                other => panic!("unknown option {other}"),
+            }
+        }
+        options
+    }
+}
+
+fn list<T: std::str::FromStr>(text: &str) -> Vec<T>
+where
+    T::Err: std::fmt::Debug,
+{
+    text.split(',').map(|item| item.parse().expect("a known name or number")).collect()
+}
+
+fn main() {
+    let options = Options::parse();
+    let lines = lines(&options);
+    let documents: Vec<Vec<String>> = lines.chunks(DOCUMENT).map(<[String]>::to_vec).collect();
+    if options.export.is_none() {
+        println!(
+            "{:<16} {:>2} {:>4} {:>5} {:>7} {:>11} {:>9} {:>15}",
+            "preset", "C", "beam", "batch", "threads", "sentences/s", "tokens/s", "CPU ms/sentence"
+        );
+    }
+    if let Some(path) = &options.model {
+        let translator = Translator::open(path, &Device::flex()).expect("a model directory");
+        let context = translator.model().config().context_size;
+        rows(&options, "model", context, translator, &documents, None);
+        return;
+    }
+    let tokenizer = tokenizer(&lines);
+    let tokens: usize = lines.iter().map(|line| tokenizer.encode(line).len()).sum();
+    let length = tokens / lines.len().max(1);
+    for &preset in &options.presets {
+        let contexts = if preset == Preset::Sentence { vec![0] } else { options.contexts.clone() };
+        for context in contexts {
+            let config = preset.config(options.width, VOCABULARY, VOCABULARY, context);
+            let Ok(model) = config.init(1, &Device::flex()) else { continue };
+            if let Some(folder) = &options.export {
+                export(folder, &model, &tokenizer, &lines, length);
+                return;
+            }
+            let (source, target) = (tokenizer.clone(), tokenizer.clone());
+            let translator = Translator::new(model, source, target, "random").expect("threads");
+            rows(&options, preset.name(), context, translator, &documents, Some(length));
+        }
+    }
+}
+
+/// What is translated: lines of a file, or practice sentences joined to a real length.
+fn lines(options: &Options) -> Vec<String> {
+    if let Some(path) = &options.text {
+        let corpus = read(&Input::new(path)).expect("a text");
+        let segments = corpus.documents.into_iter().flat_map(|document| document.segments);
+        return segments.map(|segment| segment.source).take(options.sentences).collect();
+    }
+    let practice = generate(&PracticeConfig::default()).expect("the practice corpus");
+    let sentences: Vec<String> = practice
+        .train
+        .into_iter()
+        .flat_map(|document| document.segments)
+        .map(|segment| segment.source)
+        .take(options.sentences * TOGETHER)
+        .collect();
+    sentences.chunks(TOGETHER).map(|chunk| chunk.join(" ")).collect()
+}
+
+fn tokenizer(lines: &[String]) -> Tokenizer {
+    let settings = TrainSettings { vocabulary_size: 400, ..TrainSettings::default() };
+    Tokenizer::train(&count_words(lines, 1), settings, &mut |_| {}).expect("enough text")
+}
+
+fn rows(
+    options: &Options,
+    name: &str,
+    context: usize,
+    mut translator: Translator,
+    documents: &[Vec<String>],
+    length: Option<usize>,
+) {
+    for &threads in &options.threads {
+        translator = translator.with_threads(threads).expect("threads");
+        for &beam in &options.beams {
+            for &batch in &options.batches {
+                let before = cpu_seconds();
+                let (seconds, tokens) = time(&translator, documents, beam, batch, length);
+                let cpu = cpu_seconds() - before;
+                let sentences = documents.iter().map(Vec::len).sum::<usize>() as f64;
+                println!(
+                    "{name:<16} {context:>2} {beam:>4} {batch:>5} {threads:>7} {:>11.1} {:>9.0} \
+                     {:>15.1}",
+                    sentences / seconds,
+                    tokens as f64 / seconds,
+                    1000.0 * cpu / sentences
+                );
+            }
+        }
+    }
+}
+
+/// The processor's time that this program has used so far, where the system tells it: unlike the
+/// clock it says little about what else the machine does.
+fn cpu_seconds() -> f64 {
+    let stat = std::fs::read_to_string("/proc/self/stat").unwrap_or_default();
+    let fields = stat.rsplit(')').next().unwrap_or_default().split_whitespace();
+    let ticks: Vec<f64> = fields.skip(11).take(2).filter_map(|field| field.parse().ok()).collect();
+    if ticks.is_empty() { f64::NAN } else { ticks.iter().sum::<f64>() / 100.0 }
+}
+
+/// Seconds and target tokens of translating everything once.
+fn time(
+    translator: &Translator,
+    documents: &[Vec<String>],
+    beam: usize,
+    batch: usize,
+    length: Option<usize>,
+) -> (f64, usize) {
+    let mut settings = BeamSettings { beam, ..BeamSettings::default() };
+    if let Some(length) = length {
+        settings = BeamSettings { min_length: length, max_length: length, ..settings };
+    }
+    let control = Control { batch, ..Control::default() };
+    let how = DocumentSettings { control, ..DocumentSettings::default() };
+    let mut tokens = 0;
+    let start = Instant::now();
+    translator
+        .translate_in_order(documents, &settings, &how, &mut |_, translation| {
+            tokens += translation.hypotheses[0].tokens.len();
+            Ok::<(), Error>(())
+        })
+        .expect("a translation");
+    (start.elapsed().as_secs_f64(), tokens)
+}
+
+/// Writes what `beside_ctranslate2.py` needs: the model directory, and the sentences as ids.
+fn export(folder: &Path, model: &Model, tokenizer: &Tokenizer, lines: &[String], length: usize) {
+    std::fs::create_dir_all(folder).expect("a folder");
+    let attach = |folder: &Path| -> Result<(), abridge_model::Error> {
+        tokenizer.save(folder, "source").expect("a tokenizer");
+        tokenizer.save(folder, "target").expect("a tokenizer");
+        Ok(())
+    };
+    ModelDirectory::write(&folder.join("model"), model, [].into(), attach).expect("a directory");
+    let sentences: Vec<Vec<u32>> = lines.iter().map(|line| tokenizer.encode(line)).collect();
+    let text = serde_json::json!({ "length": length, "sentences": sentences });
+    std::fs::write(folder.join("sentences.json"), text.to_string()).expect("a file");
+    println!("wrote {}", folder.display());
+}

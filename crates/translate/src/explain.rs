@@ -1,0 +1,208 @@
+//! Which words a translation looked at: alignments, and where in the memory.
+
+use std::ops::Range;
+
+use abridge_corpus::Tokenizer;
+use abridge_model::config::ShortenerConfig;
+use abridge_model::tokens::END;
+use abridge_model::{AttentionWeights, ModelConfig, Purpose, Remembered};
+
+use crate::translation::{Attention, Translation};
+use crate::translator::Translator;
+
+/// A word of the best hypothesis and what it looked at.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Look {
+    /// The word.
+    pub word: String,
+    /// The place of the source word that it looked at most, among the words of the sentence.
+    pub source: Option<usize>,
+    /// What it looked at in the memory, the most first.
+    pub memory: Vec<SentenceLook>,
+}
+
+/// What a word looked at in one sentence of the memory.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SentenceLook {
+    /// How many sentences back; 0 is the sentence itself.
+    pub back: usize,
+    /// The attention weight of the whole sentence.
+    pub weight: f32,
+    /// Its words with their weights, in reading order. A word's weight is what the memory rows got,
+    /// shared out over the tokens that each row was made from.
+    pub words: Vec<(String, f32)>,
+}
+
+/// Everything that a translation looked at.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Explanation {
+    /// The words of the source.
+    pub source: Vec<String>,
+    /// The words of the translation.
+    pub looks: Vec<Look>,
+}
+
+impl Explanation {
+    /// Pairs of a source word and the target word that looked at it most.
+    pub fn alignment(&self) -> Vec<(usize, usize)> {
+        let pairs = self.looks.iter().enumerate();
+        pairs.filter_map(|(target, look)| Some((look.source?, target))).collect()
+    }
+}
+
+impl Translator {
+    /// Explains a translation that was made with [`Control::attention`](crate::Control).
+    pub fn explain(&self, translation: &Translation) -> Explanation {
+        let mut explanation = Explanation::default();
+        let Some(best) = translation.hypotheses.first() else { return explanation };
+        let mut targets = best.tokens.split_inclusive(|&token| token == END);
+        for part in &translation.parts {
+            let Some(attention) = &part.attention else { continue };
+            let target = targets.next().unwrap_or_default();
+            self.explain_part(&part.source, target, attention, &mut explanation);
+        }
+        explanation
+    }
+
+    fn explain_part(
+        &self,
+        source: &[u32],
+        target: &[u32],
+        attention: &Attention,
+        explanation: &mut Explanation,
+    ) {
+        let weights = attention.weights.mean();
+        let first = explanation.source.len();
+        let source_words = words(self.source(), source);
+        let held: Vec<Held> =
+            attention.slots.iter().map(|(slot, held)| self.held(*slot, held)).collect();
+        for (word, tokens) in words(self.target(), target) {
+            let own = mean(&weights.source, &tokens);
+            let share = |word: &(String, Range<usize>)| own[word.1.clone()].iter().sum::<f32>();
+            let shares = source_words.iter().map(share).enumerate();
+            let most = shares.max_by(|a, b| a.1.total_cmp(&b.1).then(b.0.cmp(&a.0)));
+            explanation.looks.push(Look {
+                word,
+                source: most.map(|(place, _)| first + place),
+                memory: memory_looks(&weights, &tokens, attention, &held),
+            });
+        }
+        explanation.source.extend(source_words.into_iter().map(|(word, _)| word));
+    }
+
+    fn held(&self, slot: usize, remembered: &Remembered) -> Held {
+        let config = self.model().config();
+        let size = config.context_size;
+        let place = config.slots(size, Purpose::Inference).get(slot).copied().flatten();
+        Held {
+            slot,
+            back: place.map_or(0, |place| size - place),
+            words: words(self.source(), &remembered.tokens),
+            origins: origins(config, remembered),
+        }
+    }
+}
+
+/// A sentence in a slot.
+struct Held {
+    slot: usize,
+    back: usize,
+    words: Vec<(String, Range<usize>)>,
+    /// For each row of the entry the share of each token in it.
+    origins: Vec<Vec<f32>>,
+}
+
+fn memory_looks(
+    weights: &AttentionWeights,
+    tokens: &Range<usize>,
+    attention: &Attention,
+    held: &[Held],
+) -> Vec<SentenceLook> {
+    let columns = mean(&weights.memory, tokens);
+    let mut looks: Vec<SentenceLook> = held
+        .iter()
+        .map(|held| {
+            let length = held.origins.first().map_or(0, Vec::len);
+            let mut by_token = vec![0.0; length];
+            let mut weight = 0.0;
+            for (row, column) in attention.weights.rows.iter().zip(&columns) {
+                if row.slot != held.slot {
+                    continue;
+                }
+                weight += column;
+                if let Some(origin) = held.origins.get(row.row) {
+                    by_token.iter_mut().zip(origin).for_each(|(sum, share)| *sum += column * share);
+                }
+            }
+            let words = held
+                .words
+                .iter()
+                .map(|(word, tokens)| (word.clone(), by_token[tokens.clone()].iter().sum::<f32>()));
+            SentenceLook { back: held.back, weight, words: words.collect() }
+        })
+        .filter(|look| look.weight > 0.0)
+        .collect();
+    looks.sort_by(|a, b| b.weight.total_cmp(&a.weight));
+    looks
+}
+
+/// What each row of a sentence's entry was made from: for each row one share per token.
+fn origins(config: &ModelConfig, remembered: &Remembered) -> Vec<Vec<f32>> {
+    let tokens = remembered.tokens.len();
+    let window = match config.shortener {
+        // Models that join texts see the tokens themselves.
+        None | Some(ShortenerConfig::Tokens) => 1,
+        Some(ShortenerConfig::Mean) => tokens,
+        Some(ShortenerConfig::Pooling { window, .. }) => window,
+        Some(ShortenerConfig::Grouping(_) | ShortenerConfig::Selecting(_)) => {
+            return group_origins(remembered);
+        }
+    };
+    let row = |row: usize| {
+        let own = row * window..tokens.min((row + 1) * window);
+        let share = 1.0 / own.len() as f32;
+        (0..tokens).map(|token| if own.contains(&token) { share } else { 0.0 }).collect()
+    };
+    (0..tokens.div_ceil(window.max(1))).map(row).collect()
+}
+
+/// The weights of each group, made to add up to one.
+fn group_origins(remembered: &Remembered) -> Vec<Vec<f32>> {
+    let weights = remembered.entry.as_ref().and_then(|entry| entry.weights.as_ref());
+    let Some(weights) = weights else { return Vec::new() };
+    let [tokens, groups] = weights.dims();
+    let values: Vec<f32> = weights.to_data().iter::<f32>().collect();
+    let group = |group: usize| {
+        let column: Vec<f32> = (0..tokens).map(|token| values[token * groups + group]).collect();
+        let total = column.iter().sum::<f32>().max(f32::MIN_POSITIVE);
+        column.into_iter().map(|weight| weight / total).collect()
+    };
+    (0..groups).map(group).collect()
+}
+
+/// The mean of some rows; zeros of no length where there are none.
+fn mean(rows: &[Vec<f32>], range: &Range<usize>) -> Vec<f32> {
+    let rows = &rows[range.clone()];
+    let mut sum = vec![0.0; rows.first().map_or(0, Vec::len)];
+    for row in rows {
+        sum.iter_mut().zip(row).for_each(|(sum, weight)| *sum += weight / rows.len() as f32);
+    }
+    sum
+}
+
+/// The words of a sentence and the tokens that spell each.
+fn words(tokenizer: &Tokenizer, tokens: &[u32]) -> Vec<(String, Range<usize>)> {
+    let length = tokens.iter().position(|&token| token == END).unwrap_or(tokens.len());
+    let mut words: Vec<Range<usize>> = Vec::new();
+    for (place, &token) in tokens[..length].iter().enumerate() {
+        let begins = tokenizer.piece(token).is_some_and(|piece| piece.starts_with('\u{2581}'));
+        match words.last_mut() {
+            Some(word) if !begins => word.end = place + 1,
+            _ => words.push(place..place + 1),
+        }
+    }
+    words
+        .into_iter()
+        .map(|word| (tokenizer.decode(&tokens[word.clone()]).trim().to_owned(), word))
+        .collect()
+}
