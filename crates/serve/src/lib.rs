@@ -22,7 +22,6 @@ mod fair;
 mod keys;
 mod models;
 mod page;
-mod segments;
 mod server;
 mod sessions;
 mod settings;

@@ -4,6 +4,7 @@ use std::path::Path as FilePath;
 use std::sync::Arc;
 
 use abridge_corpus::{Corpus, Format, read_bytes};
+use abridge_translate::{Prose, Translation};
 use axum::Extension;
 use axum::extract::{FromRequest, Multipart, Query, Request, State};
 use axum::http::{HeaderMap, HeaderValue, header};
@@ -19,7 +20,6 @@ use super::work::{Draft, Work, blocking};
 use super::{App, Authorised};
 use crate::engine::Order;
 use crate::error::{ApiError, Code};
-use crate::segments::Segmented;
 
 /// How a file is translated.
 #[derive(Clone, Debug, Default, Deserialize, IntoParams)]
@@ -71,7 +71,7 @@ struct FileDone<'a> {
 
 /// A file that was read.
 enum Parsed {
-    Text(Segmented),
+    Text(Prose),
     Corpus(Box<Corpus>),
 }
 
@@ -184,8 +184,8 @@ pub(crate) async fn translate(
         }));
     }
     let all = work.all().await?;
-    let texts = |translations: Vec<abridge_translate::Translation>| -> Vec<String> {
-        translations.into_iter().map(abridge_translate::Translation::into_text).collect()
+    let texts = |translations: Vec<Translation>| -> Vec<String> {
+        translations.into_iter().map(Translation::into_text).collect()
     };
     let content = parsed.write(&all.into_iter().map(texts).collect::<Vec<_>>())?;
     let kind = match parsed.ending() {
@@ -256,7 +256,7 @@ fn parse(
             let problem = format!("{name}:{line}: invalid UTF-8; convert the file to UTF-8");
             ApiError::new(Code::Invalid, problem)
         })?;
-        Ok(Parsed::Text(Segmented::new(&text, language)))
+        Ok(Parsed::Text(Prose::new(&text, language)))
     };
     if is_text {
         return text(bytes);

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use abridge_translate::{BeamSettings, Session, Translation};
+use abridge_translate::{BeamSettings, Prose, Session, Translation};
 use axum::Extension;
 use axum::extract::State;
 use axum::http::{HeaderMap, header};
@@ -94,7 +94,7 @@ pub(crate) struct Answering {
     pub model: usize,
     pub options: Options,
     pub sources: Vec<String>,
-    text: Option<crate::segments::Segmented>,
+    text: Option<Prose>,
     signature: String,
 }
 

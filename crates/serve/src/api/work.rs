@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use abridge_translate::{BeamSettings, Session, Translation};
+use abridge_translate::{BeamSettings, Prose, Session, Translation};
 use tokio::time::Instant;
 
 use super::types::Options;
@@ -11,7 +11,6 @@ use super::{App, Client};
 use crate::admission::Permit;
 use crate::engine::{Failure, Order, Ticket};
 use crate::error::{ApiError, Code};
-use crate::segments::Segmented;
 
 /// Orders at work. Dropping it ends them.
 pub(crate) struct Work {
@@ -81,7 +80,7 @@ impl Work {
 #[derive(Debug)]
 pub(crate) struct Brought {
     pub sentences: Vec<String>,
-    pub text: Option<Segmented>,
+    pub text: Option<Prose>,
 }
 
 impl App {
@@ -99,7 +98,7 @@ impl App {
             let brought = match (sentences, text) {
                 (Some(sentences), None) => Brought { sentences, text: None },
                 (None, Some(text)) => {
-                    let text = Segmented::new(&text, app.models.get(model).languages().0);
+                    let text = Prose::new(&text, app.models.get(model).languages().0);
                     Brought { sentences: text.sentences.clone(), text: Some(text) }
                 }
                 _ => {
