@@ -101,7 +101,12 @@ fn classify(error: &anyhow::Error) -> u8 {
         Some(Train::Checkpoint(_)) => return MODEL,
         _ => {}
     }
-    match error.downcast_ref::<Translate>() {
+    let served = error.downcast_ref::<abridge_serve::Error>();
+    let translate = match served {
+        Some(abridge_serve::Error::Translate(error)) => Some(error),
+        _ => error.downcast_ref::<Translate>(),
+    };
+    match translate {
         Some(Translate::Corpus(_) | Translate::TooLong { .. }) => return DATA,
         Some(Translate::Model(error)) => return classify_model(error),
         _ => {}

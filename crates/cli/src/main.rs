@@ -38,6 +38,7 @@ enum Command {
     Profile(commands::profile::Profile),
     Reproduce(Box<commands::reproduce::Reproduce>),
     Score(commands::score::ScoreArguments),
+    Serve(Box<commands::serve::Serve>),
     Train(commands::train::Train),
     Translate(Box<commands::translate::Translate>),
 }
@@ -50,6 +51,8 @@ fn main() -> ExitCode {
     tracing_subscriber::fmt()
         .with_env_filter(tracing_subscriber::EnvFilter::from_default_env())
         .with_writer(std::io::stderr)
+        // Where nobody reads our errors any more, a message about that would be a panic.
+        .log_internal_errors(false)
         .init();
     exit::code(match cli.command {
         Command::Average(command) => command.run(),
@@ -67,6 +70,7 @@ fn main() -> ExitCode {
         Command::Profile(command) => command.run(),
         Command::Reproduce(command) => command.run(),
         Command::Score(command) => command.run(),
+        Command::Serve(command) => command.run(),
         Command::Train(command) => command.run(),
         Command::Translate(command) => command.run(),
     })

@@ -16,5 +16,5 @@ pub mod tokenizer;
 pub use document::{Document, Segment};
 pub use error::{Error, Result};
 pub use formats::contrastive::{ContrastiveInput, ContrastiveItem, ContrastiveSet};
-pub use formats::{Corpus, Format, Input, read};
+pub use formats::{Corpus, Format, Input, read, read_bytes};
 pub use tokenizer::Tokenizer;

@@ -1,1 +1,35 @@
 //! Translations over HTTP, with a memory per document.
+//!
+//! A [`Server`] holds models, an engine of threads that translate the sentences of many requests
+//! together, and the sessions of documents that come in several requests. `docs/serving.md` describes
+//! the interface; the server describes itself at `/openapi.json`.
+//!
+//! | part | file |
+//! | --- | --- |
+//! | batching across requests, turns between clients, cancellation | `engine/` |
+//! | how many requests work, wait and are turned away | `admission.rs` |
+//! | sessions in memory or in Redis | `sessions/` |
+//! | addresses and their JSON | `api/` |
+//! | connections, time limits, shutdown | `server.rs` |
+//! | the page | `page/` |
+
+mod admission;
+mod api;
+mod attention;
+mod engine;
+mod error;
+mod fair;
+mod keys;
+mod models;
+mod page;
+mod server;
+mod sessions;
+mod settings;
+mod telemetry;
+
+pub use api::description;
+pub use error::{Error, Result};
+pub use keys::Keys;
+pub use models::{Models, Served};
+pub use server::Server;
+pub use settings::{Limits, ServeSettings, SessionPlace};

@@ -33,6 +33,12 @@ pub(crate) struct Search<'a> {
     pub keys: &'a [u64],
     /// Ends the search between two steps.
     pub stop: Option<&'a AtomicBool>,
+    /// One per sentence, or none at all: ends the search for that sentence.
+    pub stops: &'a [&'a AtomicBool],
+}
+
+pub(crate) fn is_set(flag: Option<&&AtomicBool>) -> bool {
+    flag.is_some_and(|flag| flag.load(Ordering::Relaxed))
 }
 
 /// Translates every sentence; for each the best hypotheses, best first.
@@ -56,7 +62,7 @@ pub fn beam_search_with(
     settings: &BeamSettings,
 ) -> Vec<Vec<Hypothesis>> {
     let keys: Vec<u64> = (0..sources.len() as u64).collect();
-    let search = Search { settings, keys: &keys, stop: None };
+    let search = Search { settings, keys: &keys, stop: None, stops: &[] };
     search.run(model, lean, sources).unwrap_or_default()
 }
 
@@ -81,7 +87,7 @@ impl Search<'_> {
         let mut words = vec![END; sources.len()];
         let mut parents = Vec::new();
         for step in 0..=longest {
-            if self.stop.is_some_and(|stop| stop.load(Ordering::Relaxed)) {
+            if is_set(self.stop.as_ref()) {
                 return Err(Error::Stopped);
             }
             let logits = decoding.step(&words);
@@ -89,9 +95,19 @@ impl Search<'_> {
             parents.clear();
             words.clear();
             let mut first = 0;
-            for sentence in sentences.iter_mut().filter(|sentence| !sentence.open.is_empty()) {
+            for (place, sentence) in sentences.iter_mut().enumerate() {
                 let open = sentence.open.len();
                 let own = rows.by_ref().take(open);
+                if open == 0 {
+                    continue;
+                }
+                if is_set(self.stops.get(place)) {
+                    own.for_each(drop);
+                    sentence.open.clear();
+                    sentence.finished.clear();
+                    first += open;
+                    continue;
+                }
                 for candidate in sentence.advance(own, step, settings) {
                     parents.push(first + candidate.parent);
                     words.push(candidate.word);

@@ -1,6 +1,7 @@
 //! A translator: a model directory, ready to translate and to score documents.
 
 use std::path::Path;
+use std::sync::Arc;
 
 use abridge_corpus::Tokenizer;
 use abridge_corpus::tokenizer::Encoder;
@@ -18,7 +19,7 @@ use crate::{Error, Result};
 pub struct Translator {
     model: Model,
     /// Its decoder for the CPU.
-    lean: Option<LeanDecoder>,
+    lean: Option<Arc<LeanDecoder>>,
     source: Tokenizer,
     target: Tokenizer,
     hash: String,
@@ -60,7 +61,7 @@ impl Translator {
     pub fn new(model: Model, source: Tokenizer, target: Tokenizer, hash: &str) -> Result<Self> {
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
         let (hash, workers) = (hash.to_owned(), Workers::new(cores)?);
-        let lean = model.lean_decoder();
+        let lean = model.lean_decoder().map(Arc::new);
         Ok(Self { model, lean, source, target, hash, languages: None, workers })
     }
 
@@ -68,6 +69,20 @@ impl Translator {
     pub fn with_threads(mut self, threads: usize) -> Result<Self> {
         self.workers = Workers::new(threads)?;
         Ok(self)
+    }
+
+    /// Another translator with the same weights and threads of its own, so that two callers do not
+    /// wait for each other. Weights are shared, not copied.
+    pub fn share(&self, threads: usize) -> Result<Self> {
+        Ok(Self {
+            model: self.model.clone(),
+            lean: self.lean.clone(),
+            source: self.source.clone(),
+            target: self.target.clone(),
+            hash: self.hash.clone(),
+            languages: self.languages.clone(),
+            workers: Workers::new(threads)?,
+        })
     }
 
     /// The number of threads.
@@ -101,7 +116,7 @@ impl Translator {
     }
 
     pub(crate) fn lean(&self) -> Option<&LeanDecoder> {
-        self.lean.as_ref()
+        self.lean.as_deref()
     }
 
     pub(crate) fn workers(&self) -> &Workers {

@@ -8,7 +8,7 @@ use std::sync::atomic::AtomicBool;
 
 use abridge_model::{Packed, Reading, Remembered, Seat, random};
 
-use crate::beam::{Hypothesis, Search};
+use crate::beam::{Hypothesis, Search, is_set};
 use crate::session::Session;
 use crate::settings::BeamSettings;
 use crate::split::{SplitPart, split};
@@ -37,6 +37,9 @@ pub struct Control<'a> {
     pub done: &'a (dyn Fn(usize) + Sync),
     /// When set, the translation ends between two steps of the decoder with [`Error::Stopped`].
     pub stop: Option<&'a AtomicBool>,
+    /// One per turn, or none at all: when it is set, that turn alone ends between two steps of the
+    /// decoder. It gets no translations and its session stays as it was; the others go on.
+    pub stops: &'a [&'a AtomicBool],
     /// Whether to note where the best hypotheses looked; costs one more pass of the decoder.
     pub attention: bool,
     /// The most sentences of a batch.
@@ -45,7 +48,7 @@ pub struct Control<'a> {
 
 impl Default for Control<'_> {
     fn default() -> Self {
-        Self { done: &|_| {}, stop: None, attention: false, batch: BATCH_SENTENCES }
+        Self { done: &|_| {}, stop: None, stops: &[], attention: false, batch: BATCH_SENTENCES }
     }
 }
 
@@ -90,14 +93,23 @@ impl Translator {
         let readings = self.read_all(&pieces, control)?;
         let found = self.search_all(&pieces, &readings, turns, settings, control)?;
 
-        advance(turns, &counts, &readings);
+        // Looked at once: a turn is either stopped altogether or not at all.
+        let stopped: Vec<bool> =
+            (0..turns.len()).map(|turn| is_set(control.stops.get(turn))).collect();
+        advance(turns, &counts, &readings, &stopped);
         let mut found = pieces.into_iter().zip(found);
         let mut translation =
             |count: usize| self.put_together(found.by_ref().take(count).collect());
-        Ok(counts
+        let mut translations: Vec<Vec<Translation>> = counts
             .into_iter()
             .map(|counts| counts.into_iter().map(&mut translation).collect())
-            .collect())
+            .collect();
+        for (translations, _) in
+            translations.iter_mut().zip(stopped).filter(|(_, stopped)| *stopped)
+        {
+            translations.clear();
+        }
+        Ok(translations)
     }
 
     /// Reads the next sentences of a document without translating them.
@@ -118,7 +130,7 @@ impl Translator {
         let mut turns = [Turn { session, sentences }];
         let (pieces, counts) = self.pieces(&turns, settings);
         let readings = self.read_all(&pieces, &Control::default())?;
-        advance(&mut turns, &counts, &readings);
+        advance(&mut turns, &counts, &readings, &[]);
         Ok(())
     }
 
@@ -215,7 +227,12 @@ impl Translator {
             let seats: Vec<Seat<'_>> =
                 batch.iter().map(|&place| self.seat(place, pieces, readings, turns)).collect();
             let keys: Vec<u64> = batch.iter().map(|&place| key(&pieces[place], turns)).collect();
-            let found = self.search(&seats, &keys, settings, control)?;
+            let stops: Vec<&AtomicBool> = batch
+                .iter()
+                .filter_map(|&place| control.stops.get(pieces[place].turn).copied())
+                .collect();
+            let search = Search { settings, keys: &keys, stop: control.stop, stops: &stops };
+            let found = self.search(&seats, &search, control.attention)?;
             (control.done)(batch.len());
             Ok(found)
         })?;
@@ -248,17 +265,20 @@ impl Translator {
     fn search(
         &self,
         seats: &[Seat<'_>],
-        keys: &[u64],
-        settings: &BeamSettings,
-        control: &Control<'_>,
+        search: &Search<'_>,
+        is_watched: bool,
     ) -> Result<Vec<Found>> {
         let model = self.model();
         let sources = model.recall(seats)?;
-        let search = Search { settings, keys, stop: control.stop };
         let mut hypotheses = search.run(model, self.lean(), &sources)?;
         let mut attention = vec![None; seats.len()];
-        if control.attention && hypotheses.iter().all(|found| !found.is_empty()) {
-            let best = Packed::new(hypotheses.iter().map(|found| &found[0].tokens));
+        if is_watched {
+            // A sentence whose turn was stopped has no hypothesis.
+            let nothing = [abridge_model::tokens::END];
+            let tokens = hypotheses
+                .iter()
+                .map(|found| found.first().map_or(&nothing[..], |best| best.tokens.as_slice()));
+            let best = Packed::new(tokens);
             let weights = model.attended(&sources, &best)?;
             for ((attention, weights), seat) in attention.iter_mut().zip(weights).zip(seats) {
                 let own = (seat.context.len(), Some(&seat.reading.remembered));
@@ -304,14 +324,16 @@ impl Translator {
     }
 }
 
-/// The sessions remember what was read.
-fn advance(turns: &mut [Turn<'_>], counts: &[Vec<usize>], readings: &[Reading]) {
+/// The sessions remember what was read, but for those of turns that were stopped.
+fn advance(turns: &mut [Turn<'_>], counts: &[Vec<usize>], readings: &[Reading], stopped: &[bool]) {
     let mut rest = readings.iter();
-    for (turn, counts) in turns.iter_mut().zip(counts) {
+    for (number, (turn, counts)) in turns.iter_mut().zip(counts).enumerate() {
         let count = counts.iter().sum();
         let own: Vec<&Remembered> =
             rest.by_ref().take(count).map(|reading| &reading.remembered).collect();
-        turn.session.advance(own.into_iter());
+        if !stopped.get(number).is_some_and(|stopped| *stopped) {
+            turn.session.advance(own.into_iter());
+        }
     }
 }
 

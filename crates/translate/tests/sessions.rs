@@ -3,8 +3,10 @@
 
 mod common;
 
+use std::sync::atomic::AtomicBool;
+
 use abridge_model::Preset;
-use abridge_translate::{BeamSettings, Error, Session, Translation, Translator};
+use abridge_translate::{BeamSettings, Control, Error, Session, Translation, Translator, Turn};
 use common::{assert_same, best, document, settings, translator};
 use sha2::{Digest, Sha256};
 
@@ -57,6 +59,31 @@ fn a_context_can_be_smaller_but_not_larger() {
     assert!((scores(&full)[1] - scores(&near)[1]).abs() < 1e-6, "one sentence is one sentence");
     assert!((scores(&full)[4] - scores(&near)[4]).abs() > 1e-6, "three are more than one");
     assert!((scores(&near)[4] - scores(&alone)[4]).abs() > 1e-6, "one is more than none");
+}
+
+#[test]
+fn a_turn_that_is_stopped_takes_nothing_from_the_others() {
+    let translator = translator(Preset::Grouping, 2);
+    let (mut left, mut stays) =
+        (translator.session(None).unwrap(), translator.session(None).unwrap());
+    translator.translate_next(&mut left, &document(3, 2), &settings()).unwrap();
+    let before = left.save();
+    let (gone, going) = (AtomicBool::new(true), AtomicBool::new(false));
+    let documents = [document(11, 5), document(12, 5)];
+    let texts = |place: usize| documents[place].iter().map(String::as_str).collect();
+    let mut turns = [
+        Turn { session: &mut left, sentences: texts(0) },
+        Turn { session: &mut stays, sentences: texts(1) },
+    ];
+    let stops = [&gone, &going];
+    let control = Control { stops: &stops, attention: true, ..Control::default() };
+    let found = translator.translate_turns(&mut turns, &settings(), &control).unwrap();
+    assert!(found[0].is_empty());
+    assert_eq!(left.save(), before, "a stopped turn is not remembered");
+    assert!(found[1].iter().all(|translation| translation.parts[0].attention.is_some()));
+    let alone = one_by_one(&translator, &documents[1]);
+    assert_same("beside a stopped turn", &best(&found[1]), &best(&alone));
+    assert_eq!(stays.sentences(), 5);
 }
 
 #[test]

@@ -16,6 +16,7 @@ pub mod prepare;
 pub mod profile;
 pub mod reproduce;
 pub mod score;
+pub mod serve;
 pub mod train;
 pub mod translate;
 

@@ -50,7 +50,7 @@ mod slots;
 mod subtitles;
 
 use std::fmt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
 pub use corpus::Corpus;
@@ -141,6 +141,22 @@ impl Input {
         let beside = || lines.then(|| lines::docids_beside(&self.source)).flatten();
         let docids = self.docids.clone().or_else(beside);
         [Some(self.source.clone()), self.target.clone(), docids].into_iter().flatten().collect()
+    }
+}
+
+/// Reads documents from the bytes of a file, uncompressed and without a target side. The name tells
+/// the format, where it is not given, and stands in error messages.
+pub fn read_bytes(name: &Path, bytes: Vec<u8>, format: Option<Format>) -> Result<Corpus> {
+    let source = TextFile::from_bytes(name, bytes)?;
+    let format = match format {
+        Some(format) => format,
+        None => detect::format(&source)?,
+    };
+    match format {
+        Format::Lines => lines::read(lines::Sides { source, target: None, docids: None }),
+        Format::Iwslt => iwslt::read(&source, None),
+        Format::Jsonl => jsonl::read(&source, None),
+        Format::Srt | Format::Vtt => subtitles::read(&source, None, format),
     }
 }
 

@@ -1,6 +1,6 @@
 //! COMET (Rei et al., 2020 and 2022): a learned metric that reads source, translation and reference.
 //!
-//! An XLM-RoBERTa [encoder] embeds each of the three texts: layer-wise attention mixes the states of
+//! An XLM-RoBERTa encoder embeds each of the three texts: layer-wise attention mixes the states of
 //! its layers, and their mean over the tokens is the embedding. A feed-forward estimator reads the
 //! embeddings of translation and reference, and products and differences with both.
 //!

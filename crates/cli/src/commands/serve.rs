@@ -1,0 +1,231 @@
+//! `abridge serve`: translations over HTTP.
+
+use std::fs;
+use std::io::Write;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use abridge_model::DeviceKind;
+use abridge_serve::{Keys, Limits, Models, ServeSettings, Served, Server, SessionPlace};
+use abridge_translate::Translator;
+use anyhow::{Context, bail};
+use clap::Args;
+
+/// Serves translations over HTTP, with a memory per document, and a page at /.
+///
+/// The interface describes itself at /openapi.json; LibreTranslate's clients work, too. SIGTERM and
+/// Ctrl-C let requests at work end.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  abridge serve --model demo/models/grouping
+  abridge serve --model en-de=models/en-de --model en-fr=models/en-fr --threads 8
+  abridge serve --model models/en-de --listen 0.0.0.0:8080 --keys keys.txt
+  abridge serve --model models/en-de --sessions redis://redis:6379/0
+
+  curl localhost:8080/v1/translate -H 'Content-Type: application/json' \\
+    -d '{\"sentences\": [\"The lamp is old.\", \"It is broken.\"]}'
+  curl localhost:8080/v1/files?name=film.srt --data-binary @film.srt")]
+pub struct Serve {
+    /// A model directory, with or without a name; may be given several times. A request that names
+    /// no model gets the first.
+    #[arg(long = "model", value_name = "[NAME=]DIR", required = true)]
+    models: Vec<String>,
+    /// Where to listen. Other addresses than this machine's own need --keys or --insecure.
+    #[arg(long, env = "ABRIDGE_LISTEN", value_name = "ADDRESS", default_value_t = ServeSettings::default().listen)]
+    listen: SocketAddr,
+    /// A file of API keys, one per line, each alone or as "name: key"; they are never logged. The
+    /// variable `ABRIDGE_KEYS` may hold the keys themselves instead.
+    #[arg(long, env = "ABRIDGE_KEYS_FILE", value_name = "FILE")]
+    keys: Option<PathBuf>,
+    /// Listen for other machines without a key: only where something else keeps strangers out.
+    #[arg(long, env = "ABRIDGE_INSECURE")]
+    insecure: bool,
+    /// Threads that translate; one per core by default, because one sentence uses one.
+    #[arg(long, env = "ABRIDGE_THREADS", value_name = "N", default_value_t = ServeSettings::default().threads)]
+    threads: usize,
+    /// Requests whose sentences are decoded together: a batch costs little more than a sentence. 1
+    /// decodes each request by itself; the results are the same.
+    #[arg(long, env = "ABRIDGE_TOGETHER", value_name = "N", default_value_t = ServeSettings::default().together)]
+    together: usize,
+    /// Where sessions live: "memory", or redis://… to share them between replicas.
+    #[arg(long, env = "ABRIDGE_SESSIONS", value_name = "PLACE", default_value = "memory")]
+    sessions: String,
+    /// Where to compute.
+    #[arg(long, default_value = "cpu", value_parser = super::parse::<DeviceKind>)]
+    device: DeviceKind,
+    #[command(flatten)]
+    limits: LimitArguments,
+}
+
+/// What is refused, and when.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Limits")]
+struct LimitArguments {
+    /// Bytes of a request's body: enough for a chapter, too little to fill the memory.
+    #[arg(long, env = "ABRIDGE_MAX_BODY", value_name = "BYTES", default_value_t = Limits::default().body)]
+    max_body: usize,
+    /// Sentences of a request, so that its answer comes before the deadline.
+    #[arg(long, env = "ABRIDGE_MAX_SEGMENTS", value_name = "N", default_value_t = Limits::default().segments)]
+    max_segments: usize,
+    /// Sentences of a file: a film has some 1,500, and files give way to other requests.
+    #[arg(long, env = "ABRIDGE_MAX_FILE_SEGMENTS", value_name = "N", default_value_t = Limits::default().file_segments)]
+    max_file_segments: usize,
+    /// Tokens of a sentence: what is longer is no sentence.
+    #[arg(long, env = "ABRIDGE_MAX_TOKENS", value_name = "N", default_value_t = Limits::default().tokens)]
+    max_tokens: usize,
+    /// The largest beam that a request may ask for: time and memory grow with it.
+    #[arg(long, env = "ABRIDGE_MAX_BEAM", value_name = "N", default_value_t = Limits::default().beam)]
+    max_beam: usize,
+    /// Requests at work at once: enough to fill batches.
+    #[arg(long, env = "ABRIDGE_MAX_AT_WORK", value_name = "N", default_value_t = Limits::default().at_work)]
+    max_at_work: usize,
+    /// Requests that wait for their turn; the next is answered 429, for it would wait in vain.
+    #[arg(long, env = "ABRIDGE_MAX_WAITING", value_name = "N", default_value_t = Limits::default().waiting)]
+    max_waiting: usize,
+    /// Seconds that a request waits for its turn, then 503: a client would rather know.
+    #[arg(long, env = "ABRIDGE_MAX_WAIT", value_name = "SECONDS", default_value_t = Limits::default().wait.as_secs_f64())]
+    max_wait: f64,
+    /// Seconds of work on a request, then 504, and the work stops.
+    #[arg(long, env = "ABRIDGE_DEADLINE", value_name = "SECONDS", default_value_t = Limits::default().deadline.as_secs_f64())]
+    deadline: f64,
+    /// The same for a file, which is longer and not waited for.
+    #[arg(long, env = "ABRIDGE_FILE_DEADLINE", value_name = "SECONDS", default_value_t = Limits::default().file_deadline.as_secs_f64())]
+    file_deadline: f64,
+    /// Seconds in which a client sends its headers, or the next request: slow ones hold places.
+    #[arg(long, env = "ABRIDGE_HEADER_TIMEOUT", value_name = "SECONDS", default_value_t = Limits::default().header.as_secs_f64())]
+    header_timeout: f64,
+    /// Seconds in which a client sends its body, and for which it may read nothing of its answer.
+    #[arg(long, env = "ABRIDGE_IDLE_TIMEOUT", value_name = "SECONDS", default_value_t = Limits::default().idle.as_secs_f64())]
+    idle_timeout: f64,
+    /// Open connections: each may hold a body in memory.
+    #[arg(long, env = "ABRIDGE_MAX_CONNECTIONS", value_name = "N", default_value_t = Limits::default().connections)]
+    max_connections: usize,
+    /// Sessions at once, over all replicas.
+    #[arg(long, env = "ABRIDGE_MAX_SESSIONS", value_name = "N", default_value_t = Limits::default().sessions)]
+    max_sessions: usize,
+    /// Seconds for which an unused session stays; then it answers 410, never without its context.
+    #[arg(long, env = "ABRIDGE_SESSION_LIFE", value_name = "SECONDS", default_value_t = Limits::default().session_life.as_secs_f64())]
+    session_life: f64,
+    /// Bytes of all sessions together, so that documents cannot fill the memory.
+    #[arg(long, env = "ABRIDGE_MAX_SESSION_BYTES", value_name = "BYTES", default_value_t = Limits::default().session_bytes)]
+    max_session_bytes: usize,
+    /// Seconds that requests at work get to end when the server is told to stop.
+    #[arg(long, env = "ABRIDGE_DRAIN", value_name = "SECONDS", default_value_t = Limits::default().drain.as_secs_f64())]
+    drain: f64,
+}
+
+impl LimitArguments {
+    fn limits(&self) -> anyhow::Result<Limits> {
+        let seconds = |name: &str, seconds: f64| {
+            Duration::try_from_secs_f64(seconds)
+                .with_context(|| format!("--{name} {seconds} is not a time"))
+        };
+        Ok(Limits {
+            body: self.max_body,
+            segments: self.max_segments,
+            file_segments: self.max_file_segments,
+            tokens: self.max_tokens,
+            beam: self.max_beam,
+            at_work: self.max_at_work,
+            waiting: self.max_waiting,
+            wait: seconds("max-wait", self.max_wait)?,
+            deadline: seconds("deadline", self.deadline)?,
+            file_deadline: seconds("file-deadline", self.file_deadline)?,
+            header: seconds("header-timeout", self.header_timeout)?,
+            idle: seconds("idle-timeout", self.idle_timeout)?,
+            connections: self.max_connections,
+            sessions: self.max_sessions,
+            session_life: seconds("session-life", self.session_life)?,
+            session_bytes: self.max_session_bytes,
+            drain: seconds("drain", self.drain)?,
+        })
+    }
+}
+
+impl Serve {
+    /// Serves until it is told to stop.
+    pub fn run(&self) -> anyhow::Result<()> {
+        let sessions = match self.sessions.as_str() {
+            "memory" => SessionPlace::Memory,
+            url if url.starts_with("redis://") => SessionPlace::Redis(url.to_owned()),
+            _ => bail!("--sessions is neither \"memory\" nor begins with redis://"),
+        };
+        let settings = ServeSettings {
+            listen: self.listen,
+            insecure: self.insecure,
+            threads: self.threads,
+            together: self.together,
+            sessions,
+            limits: self.limits.limits()?,
+        };
+        let keys = self.keys()?;
+        let models = self.models()?;
+        let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
+        runtime.block_on(async {
+            let server = Server::start(models, keys, settings).await?;
+            say(&format!("listening on http://{}", server.address()?));
+            let is_drained = server.run(told_to_stop()).await?;
+            if !is_drained {
+                say(&format!("some requests were still at work after {} s", self.limits.drain));
+            }
+            anyhow::Ok(())
+        })
+    }
+
+    fn keys(&self) -> anyhow::Result<Keys> {
+        let text = match &self.keys {
+            Some(file) => fs::read_to_string(file)
+                .with_context(|| format!("cannot read {}", file.display()))?,
+            None => std::env::var("ABRIDGE_KEYS").unwrap_or_default(),
+        };
+        let keys = Keys::parse(&text)?;
+        if self.keys.is_some() && keys.is_empty() {
+            bail!("the file of --keys has no key in it");
+        }
+        Ok(keys)
+    }
+
+    fn models(&self) -> anyhow::Result<Models> {
+        let device = self.device.open()?;
+        let mut models = Vec::with_capacity(self.models.len());
+        for given in &self.models {
+            let (name, directory) = match given.split_once('=') {
+                Some((name, directory)) => (Some(name.to_owned()), PathBuf::from(directory)),
+                None => (None, PathBuf::from(given)),
+            };
+            let translator = Translator::open(&directory, &device)?;
+            let name = name.unwrap_or_else(|| match translator.languages() {
+                Some((source, target)) => format!("{source}-{target}"),
+                None => "model".into(),
+            });
+            models.push(Served { name, translator });
+        }
+        Ok(Models::new(models)?)
+    }
+}
+
+/// A server outlives the terminal that started it.
+fn say(message: &str) {
+    let _ = writeln!(std::io::stderr(), "{message}");
+}
+
+/// SIGTERM or Ctrl-C.
+async fn told_to_stop() {
+    let interrupted = tokio::signal::ctrl_c();
+    #[cfg(unix)]
+    {
+        use tokio::signal::unix::{SignalKind, signal};
+        if let Ok(mut terminated) = signal(SignalKind::terminate()) {
+            tokio::select! {
+                _ = interrupted => {}
+                _ = terminated.recv() => {}
+            }
+            return;
+        }
+    }
+    // Where signals cannot be heard, the server runs until it is killed.
+    if interrupted.await.is_err() {
+        std::future::pending::<()>().await;
+    }
+}

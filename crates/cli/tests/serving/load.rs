@@ -1,0 +1,126 @@
+//! Load: ten times what fits, ten thousand requests, a document without end.
+
+use std::collections::BTreeMap;
+use std::io::Write;
+use std::net::TcpStream;
+use std::sync::Mutex;
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+
+use crate::process::{Process, request, serve, write_model};
+
+/// Resident memory of a process in KiB.
+fn resident(server: &Process) -> f64 {
+    let status = std::fs::read_to_string(format!("/proc/{}/status", server.child.id())).unwrap();
+    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap();
+    line.trim().trim_end_matches(" kB").parse().unwrap()
+}
+
+fn sentences(count: usize) -> Vec<String> {
+    let nouns = ["lamp", "river", "house", "street", "bread", "dog"];
+    (0..count)
+        .map(|i| format!("the {} saw the {}.", nouns[i % 6], nouns[(i * 5 + 1) % 6]))
+        .collect()
+}
+
+fn body(count: usize) -> Value {
+    json!({"sentences": sentences(count), "options": {"beam": 2, "max_length": 12}})
+}
+
+/// Clients that ask again and again until the time is over; how often each status came.
+fn storm(server: &Process, clients: usize, time: Duration, count: usize) -> BTreeMap<u16, usize> {
+    let statuses = Mutex::new(BTreeMap::new());
+    let started = Instant::now();
+    std::thread::scope(|scope| {
+        for client in 0..clients {
+            let (statuses, body) = (&statuses, body(count));
+            scope.spawn(move || {
+                let mut number = 0;
+                while started.elapsed() < time {
+                    number += 1;
+                    // Every tenth client leaves before the answer.
+                    if client % 10 == 0 && number % 2 == 0 {
+                        leave(server, &body);
+                        continue;
+                    }
+                    let (status, _) = request(server, "POST", "/v1/translate", &body);
+                    *statuses.lock().unwrap().entry(status).or_insert(0) += 1;
+                }
+            });
+        }
+    });
+    statuses.into_inner().unwrap()
+}
+
+fn leave(server: &Process, body: &Value) {
+    let Ok(mut stream) = TcpStream::connect(&server.address) else { return };
+    let body = body.to_string();
+    let head = "POST /v1/translate HTTP/1.1\r\nHost: x\r\nContent-Type: application/json";
+    let _ = write!(stream, "{head}\r\nContent-Length: {}\r\n\r\n{body}", body.len());
+    std::thread::sleep(Duration::from_millis(20));
+}
+
+#[test]
+#[ignore = "takes minutes; .ci/run runs it"]
+fn ten_times_overload_is_borne_and_leaves_nothing_behind() {
+    let directory = tempfile::tempdir().unwrap();
+    let model = directory.path().join("model");
+    write_model(&model, &sentences(50));
+    let few = ["--max-at-work", "4", "--max-waiting", "8", "--max-wait", "0.3"];
+    let server = serve(&model, &few);
+    storm(&server, 12, Duration::from_secs(3), 64);
+    let before = resident(&server);
+    // Twelve fit, a hundred and twenty come.
+    let statuses = storm(&server, 120, Duration::from_secs(30), 64);
+    assert!(statuses.keys().all(|status| [200, 429, 503].contains(status)), "{statuses:?}");
+    assert!(statuses.contains_key(&200) && statuses.contains_key(&429), "{statuses:?}");
+    std::thread::sleep(Duration::from_secs(2));
+    assert_eq!(request(&server, "POST", "/v1/translate", &body(2)).0, 200);
+    let after = resident(&server);
+    println!("{statuses:?}; {before} KiB before, {after} KiB after");
+    assert!(after < before * 1.1, "{before} KiB before, {after} KiB after");
+}
+
+#[test]
+#[ignore = "takes minutes; .ci/run runs it"]
+fn ten_thousand_requests_and_a_document_of_ten_thousand_sentences_leave_nothing_behind() {
+    let directory = tempfile::tempdir().unwrap();
+    let model = directory.path().join("model");
+    write_model(&model, &sentences(50));
+    let server = serve(&model, &[]);
+    let ask = |count: usize| {
+        std::thread::scope(|scope| {
+            for _ in 0..4 {
+                scope.spawn(|| {
+                    for _ in 0..count / 4 {
+                        assert_eq!(request(&server, "POST", "/v1/translate", &body(1)).0, 200);
+                    }
+                });
+            }
+        });
+    };
+    let id =
+        request(&server, "POST", "/v1/sessions", &json!({})).1["id"].as_str().unwrap().to_owned();
+    let path = format!("/v1/sessions/{id}");
+    let document = sentences(10_000);
+    let mut sizes = Vec::new();
+    let read = |part: &[String]| {
+        let body = json!({"sentences": part, "options": {"beam": 1, "max_length": 4}});
+        let (status, answer) = request(&server, "POST", &format!("{path}/translate"), &body);
+        assert_eq!(status, 200, "{answer}");
+        request(&server, "GET", &path, &Value::Null).1["bytes"].as_u64().unwrap()
+    };
+    ask(2_000);
+    sizes.push(read(&document[..256]));
+    let before = resident(&server);
+    ask(10_000);
+    for part in document[256..].chunks(256) {
+        sizes.push(read(part));
+    }
+    let after = resident(&server);
+    println!("{before} KiB before, {after} KiB after; sessions of {sizes:?} bytes");
+    let (least, most) = (*sizes.iter().min().unwrap(), *sizes.iter().max().unwrap());
+    assert!(most < 2 * least, "the session does not grow: {sizes:?}");
+    assert!(after < before * 1.01, "{before} KiB before, {after} KiB after");
+}

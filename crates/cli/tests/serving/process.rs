@@ -1,0 +1,101 @@
+//! Servers as processes, and a plain client.
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use abridge_corpus::Tokenizer;
+use abridge_corpus::tokenizer::{TrainSettings, count_words};
+use abridge_model::weights::ModelDirectory;
+use abridge_model::{ModelConfig, Preset, Width};
+use burn::tensor::Device;
+use serde_json::Value;
+
+/// A process that ends with its test.
+pub struct Process {
+    pub child: Child,
+    pub address: String,
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// Starts a Redis server that keeps nothing.
+pub fn redis(directory: &Path, port: u16) -> Process {
+    let child = Command::new("redis-server")
+        .args(["--port", &port.to_string(), "--bind", "127.0.0.1", "--save", ""])
+        .arg("--dir")
+        .arg(directory)
+        .stdout(Stdio::null())
+        .spawn()
+        .expect("redis-server runs (Debian: apt-get install redis-server)");
+    let address = format!("127.0.0.1:{port}");
+    let started = Instant::now();
+    while TcpStream::connect(&address).is_err() {
+        assert!(started.elapsed() < Duration::from_secs(20), "Redis does not answer");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    Process { child, address }
+}
+
+/// A port that was free a moment ago.
+pub fn free_port() -> u16 {
+    TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
+}
+
+/// Starts `abridge serve` with one thread.
+pub fn serve(model: &Path, more: &[&str]) -> Process {
+    let mut child = Command::new(assert_cmd::cargo::cargo_bin!("abridge"))
+        .args(["serve", "--listen", "127.0.0.1:0", "--threads", "1", "--model"])
+        .arg(model)
+        .args(more)
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut line = String::new();
+    BufReader::new(child.stderr.take().unwrap()).read_line(&mut line).unwrap();
+    let address =
+        line.trim().strip_prefix("listening on http://").unwrap_or_else(|| panic!("{line}"));
+    Process { address: address.to_owned(), child }
+}
+
+/// A request and its answer; status 0 where the connection broke.
+pub fn request(server: &Process, method: &str, path: &str, body: &Value) -> (u16, Value) {
+    let mut stream = TcpStream::connect(&server.address).unwrap();
+    stream.set_read_timeout(Some(Duration::from_mins(1))).unwrap();
+    let body = body.to_string();
+    write!(
+        stream,
+        "{method} {path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Type: application/json\r\n\
+         Content-Length: {}\r\n\r\n{body}",
+        body.len()
+    )
+    .unwrap();
+    let mut text = String::new();
+    // A server that is killed leaves half an answer.
+    let _ = stream.read_to_string(&mut text);
+    let (head, body) = text.split_once("\r\n\r\n").unwrap_or((&text, ""));
+    let status = head.split(' ').nth(1).and_then(|status| status.parse().ok()).unwrap_or(0);
+    (status, serde_json::from_str(body).unwrap_or(Value::Null))
+}
+
+/// A small model with random weights whose tokenizer knows the sentences.
+pub fn write_model(path: &Path, sentences: &[String]) {
+    let settings = TrainSettings { vocabulary_size: 36, ..TrainSettings::default() };
+    let tokenizer = Tokenizer::train(&count_words(sentences, 1), settings, &mut |_| {}).unwrap();
+    let tiny = Preset::Grouping.config(Width::Tiny, 60, 60, 2);
+    let model = ModelConfig { width: 16, heads: 2, feed_forward: 24, ..tiny };
+    let model = model.init(7, &Device::flex()).unwrap();
+    ModelDirectory::write(path, &model, [].into(), |folder| {
+        tokenizer.save(folder, "source").unwrap();
+        tokenizer.save(folder, "target").unwrap();
+        Ok::<(), abridge_model::Error>(())
+    })
+    .unwrap();
+}

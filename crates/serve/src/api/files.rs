@@ -1,0 +1,292 @@
+//! `POST /v1/files`: a file in, the same format out.
+
+use std::path::Path as FilePath;
+use std::sync::Arc;
+
+use abridge_corpus::{Corpus, Format, read_bytes};
+use abridge_translate::{Prose, Translation};
+use axum::Extension;
+use axum::extract::{FromRequest, Multipart, Query, Request, State};
+use axum::http::{HeaderMap, HeaderValue, header};
+use axum::response::{IntoResponse, Response};
+use serde::{Deserialize, Serialize};
+use utoipa::{IntoParams, ToSchema};
+
+use super::body::{Raw, is_type};
+use super::stream;
+use super::translate::wants_stream;
+use super::types::{Options, StreamEvent};
+use super::work::{Draft, Work, blocking};
+use super::{App, Authorised};
+use crate::engine::Order;
+use crate::error::{ApiError, Code};
+
+/// How a file is translated.
+#[derive(Clone, Debug, Default, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields, default)]
+#[into_params(parameter_in = Query)]
+pub(crate) struct FileQuery {
+    /// The file's name, which tells its format.
+    #[param(example = "film.srt")]
+    name: Option<String>,
+    /// The format, where name and content do not tell it.
+    #[param(inline)]
+    format: Option<FileFormat>,
+    /// The name of the model.
+    model: Option<String>,
+    /// The code of the source language.
+    source: Option<String>,
+    /// The code of the target language.
+    target: Option<String>,
+    /// How many sentences are looked back at.
+    context: Option<usize>,
+    /// Hypotheses that are followed at once.
+    #[param(minimum = 1, maximum = 16)]
+    beam: Option<usize>,
+}
+
+/// Formats of files.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, ToSchema)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum FileFormat {
+    /// Running text, split into sentences.
+    Txt,
+    /// One sentence per line, documents between blank lines.
+    Lines,
+    /// One document per line.
+    Jsonl,
+    /// SRT subtitles.
+    Srt,
+    /// WebVTT subtitles.
+    Vtt,
+}
+
+/// The last event of a streamed file.
+#[derive(Debug, Serialize)]
+struct FileDone<'a> {
+    name: &'a str,
+    content: &'a str,
+    signature: &'a str,
+}
+
+/// A file that was read.
+enum Parsed {
+    Text(Prose),
+    Corpus(Box<Corpus>),
+}
+
+impl Parsed {
+    fn documents(&self) -> Vec<Vec<String>> {
+        match self {
+            Self::Text(text) => vec![text.sentences.clone()],
+            Self::Corpus(corpus) => corpus
+                .documents
+                .iter()
+                .map(|document| document.segments.iter().map(|s| s.source.clone()).collect())
+                .collect(),
+        }
+    }
+
+    fn write(&self, translations: &[Vec<String>]) -> Result<String, ApiError> {
+        match self {
+            Self::Text(text) => Ok(text.put_together(&translations.concat())),
+            Self::Corpus(corpus) => {
+                let mut bytes = Vec::new();
+                let written = corpus.write_translation(translations, &mut bytes);
+                written.map_err(|error| ApiError::new(Code::Internal, error.to_string()))?;
+                String::from_utf8(bytes)
+                    .map_err(|error| ApiError::new(Code::Internal, error.to_string()))
+            }
+        }
+    }
+
+    fn ending(&self) -> &'static str {
+        match self {
+            Self::Text(_) => "txt",
+            Self::Corpus(corpus) => match corpus.format() {
+                Format::Lines => "txt",
+                Format::Iwslt => "xml",
+                Format::Jsonl => "jsonl",
+                Format::Srt => "srt",
+                Format::Vtt => "vtt",
+            },
+        }
+    }
+}
+
+/// Translates a file and answers with one of the same format.
+///
+/// The file is the body itself, or the part `file` of a form.
+#[utoipa::path(
+    post,
+    path = "/v1/files",
+    params(FileQuery),
+    request_body(content = String, content_type = "text/plain"),
+    responses((status = 200, description = "The translated file.", content(
+        (String = "text/plain"), (String = "text/vtt"), (String = "application/x-subrip"),
+        (String = "application/jsonl"), (String = "application/xml"), (StreamEvent = "text/event-stream"),
+    )))
+)]
+pub(crate) async fn translate(
+    State(app): State<Arc<App>>,
+    Extension(client): Authorised,
+    query: Result<Query<FileQuery>, axum::extract::rejection::QueryRejection>,
+    headers: HeaderMap,
+    request: Request,
+) -> Result<Response, ApiError> {
+    let Query(query) = query.map_err(|error| ApiError::new(Code::Invalid, error.body_text()))?;
+    let (name, source, target) = (&query.model, &query.source, &query.target);
+    let model = app.models.find(name.as_deref(), source.as_deref(), target.as_deref())?;
+    let options = Options { beam: query.beam, ..Options::default() };
+    let settings = options.settings(&app.settings.limits)?;
+    let start = app.session(model, query.context)?;
+    let (bytes, sent_name) = file(request, &app).await?;
+    let name = query.name.or(sent_name).unwrap_or_else(|| "file".into());
+
+    let (checking, format, named) = (Arc::clone(&app), query.format, name.clone());
+    let parsed = blocking(move || -> Result<_, ApiError> {
+        let language = checking.models.get(model).languages().0.to_owned();
+        let parsed = parse(&named, bytes, format, &language)?;
+        let all = parsed.documents().concat();
+        checking.check(model, &all, checking.settings.limits.file_segments, "the file")?;
+        Ok(parsed)
+    })
+    .await??;
+
+    let is_streamed = wants_stream(&headers);
+    let documents = parsed.documents();
+    let order = |sentences: &Vec<String>| -> Order {
+        let (session, client) = (start.clone(), &client);
+        let draft =
+            Draft { model, client, session, options: &options, settings: &settings, is_streamed };
+        draft.order(Vec::new(), sentences.clone())
+    };
+    let orders = documents.iter().map(order).collect();
+    let allowed = app.settings.limits.file_deadline;
+    let mut work = Work::begin(&app, &client, orders, allowed).await?;
+    let name = translated_name(&name, app.models.get(model).languages().1, parsed.ending());
+    let signature = app.signature(model, &settings, start.context_size());
+    if is_streamed {
+        return Ok(stream::answer(async move |events| {
+            events.file(&documents).await?;
+            let mut texts: Vec<Vec<String>> = documents.iter().map(|_| Vec::new()).collect();
+            let mut index = 0;
+            while let Some((document, translations)) = work.next().await? {
+                for translation in translations {
+                    let source = &documents[document][texts[document].len()];
+                    events.plain(index, source, translation.text()).await?;
+                    texts[document].push(translation.into_text());
+                    index += 1;
+                }
+            }
+            let content = parsed.write(&texts)?;
+            events.done(&FileDone { name: &name, content: &content, signature: &signature }).await
+        }));
+    }
+    let all = work.all().await?;
+    let texts = |translations: Vec<Translation>| -> Vec<String> {
+        translations.into_iter().map(Translation::into_text).collect()
+    };
+    let content = parsed.write(&all.into_iter().map(texts).collect::<Vec<_>>())?;
+    let kind = match parsed.ending() {
+        "srt" => "application/x-subrip; charset=utf-8",
+        "vtt" => "text/vtt; charset=utf-8",
+        "jsonl" => "application/jsonl",
+        "xml" => "application/xml",
+        _ => "text/plain; charset=utf-8",
+    };
+    let mut response = content.into_response();
+    let headers = response.headers_mut();
+    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(kind));
+    let disposition = HeaderValue::try_from(format!("attachment; filename=\"{name}\""));
+    if let Ok(disposition) = disposition {
+        headers.insert(header::CONTENT_DISPOSITION, disposition);
+    }
+    if let Ok(signature) = HeaderValue::try_from(signature) {
+        headers.insert("x-abridge-signature", signature);
+    }
+    Ok(response)
+}
+
+/// The file of a request, and its name where the form has one.
+async fn file(request: Request, app: &Arc<App>) -> Result<(Vec<u8>, Option<String>), ApiError> {
+    let headers = request.headers().clone();
+    let Raw(bytes) = Raw::from_request(request, app).await?;
+    if !is_type(&headers, "multipart/form-data") {
+        return Ok((bytes.into(), None));
+    }
+    let broken = |problem: String| ApiError::new(Code::Malformed, problem);
+    let mut again = Request::new(axum::body::Body::from(bytes));
+    *again.headers_mut() = headers;
+    let mut form = Multipart::from_request(again, app)
+        .await
+        .map_err(|error| broken(format!("the form cannot be read: {}", error.body_text())))?;
+    while let Some(field) = form.next_field().await.map_err(|error| broken(error.body_text()))? {
+        if field.name() == Some("file") {
+            let name = field.file_name().map(str::to_owned);
+            let bytes = field.bytes().await.map_err(|error| broken(error.body_text()))?;
+            return Ok((bytes.into(), name));
+        }
+    }
+    Err(ApiError::new(Code::Invalid, "the form has no part \"file\""))
+}
+
+fn parse(
+    name: &str,
+    bytes: Vec<u8>,
+    format: Option<FileFormat>,
+    language: &str,
+) -> Result<Parsed, ApiError> {
+    let unreadable = |error: abridge_corpus::Error| ApiError::new(Code::Invalid, error.to_string());
+    // The name is for messages and its ending; it opens nothing.
+    let path = FilePath::new(FilePath::new(name).file_name().unwrap_or("file".as_ref()));
+    let wanted = match format {
+        None | Some(FileFormat::Txt) => None,
+        Some(FileFormat::Lines) => Some(Format::Lines),
+        Some(FileFormat::Jsonl) => Some(Format::Jsonl),
+        Some(FileFormat::Srt) => Some(Format::Srt),
+        Some(FileFormat::Vtt) => Some(Format::Vtt),
+    };
+    let is_text = format == Some(FileFormat::Txt);
+    let text = |bytes: Vec<u8>| {
+        let text = String::from_utf8(bytes).map_err(|error| {
+            let bytes = error.as_bytes();
+            let valid = error.utf8_error().valid_up_to();
+            let line = bytes[..valid].split(|byte| *byte == b'\n').count();
+            let problem = format!("{name}:{line}: invalid UTF-8; convert the file to UTF-8");
+            ApiError::new(Code::Invalid, problem)
+        })?;
+        Ok(Parsed::Text(Prose::new(&text, language)))
+    };
+    if is_text {
+        return text(bytes);
+    }
+    let corpus = read_bytes(path, bytes.clone(), wanted).map_err(unreadable)?;
+    if corpus.format() == Format::Lines && format.is_none() {
+        return text(bytes);
+    }
+    Ok(Parsed::Corpus(Box::new(corpus)))
+}
+
+/// `film.srt` becomes `film.de.srt`; characters that a header or a shell could mistake are left out.
+fn translated_name(name: &str, language: &str, ending: &str) -> String {
+    let name = name.rsplit(['/', '\\']).next().unwrap_or(name);
+    let stem = name.rsplit_once('.').map_or(name, |(stem, _)| stem);
+    let plain: String =
+        stem.chars().filter(|c| c.is_ascii_alphanumeric() || "-_. ".contains(*c)).collect();
+    let plain = plain.trim();
+    let stem = if plain.is_empty() { "file" } else { plain };
+    format!("{stem}.{language}.{ending}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_plain() {
+        assert_eq!(translated_name("film.srt", "de", "srt"), "film.de.srt");
+        assert_eq!(translated_name("../a/b\"\r\n.txt", "de", "txt"), "b.de.txt");
+        assert_eq!(translated_name("電影.srt", "de", "srt"), "file.de.srt");
+    }
+}

@@ -1,0 +1,153 @@
+//! Addresses, and what they ask and answer.
+
+mod body;
+mod describe;
+mod files;
+mod health;
+mod libre;
+mod sessions;
+mod stream;
+mod translate;
+mod types;
+mod work;
+
+use std::net::IpAddr;
+use std::sync::Arc;
+use std::time::Instant;
+
+use axum::extract::{Request, State};
+use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
+use axum::middleware::{Next, from_fn, from_fn_with_state};
+use axum::response::{IntoResponse, Response};
+use axum::routing::{get, post};
+use axum::{Extension, Router};
+use tower_http::catch_panic::CatchPanicLayer;
+
+pub use describe::description;
+
+use crate::admission::Admission;
+use crate::engine::Engine;
+use crate::error::{ApiError, Code};
+use crate::keys::Keys;
+use crate::models::Models;
+use crate::page;
+use crate::sessions::Sessions;
+use crate::settings::ServeSettings;
+use crate::telemetry;
+
+/// Everything that requests share.
+pub(crate) struct App {
+    pub models: Models,
+    pub engine: Engine,
+    pub admission: Admission,
+    pub sessions: Sessions,
+    pub keys: Keys,
+    pub settings: ServeSettings,
+    pub started: Instant,
+}
+
+/// Where a connection comes from.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Peer(pub IpAddr);
+
+/// Whom a request is for: the name of its key, or its address.
+#[derive(Clone, Debug)]
+pub(crate) struct Client(pub String);
+
+/// All addresses.
+pub(crate) fn router(app: Arc<App>) -> Router {
+    let guarded = Router::new()
+        .route("/v1/translate", post(translate::translate))
+        .route("/v1/sessions", post(sessions::create))
+        .route("/v1/sessions/{id}", get(sessions::show).delete(sessions::delete))
+        .route("/v1/sessions/{id}/translate", post(sessions::translate))
+        .route("/v1/files", post(files::translate))
+        .route("/v1/models", get(health::models))
+        .route("/info", get(health::info))
+        .route("/metrics", get(health::metrics))
+        .layer(from_fn_with_state(Arc::clone(&app), authorise));
+    Router::new()
+        .merge(guarded)
+        .route("/translate", post(libre::translate))
+        .route("/languages", get(libre::languages))
+        .route("/livez", get(health::live))
+        .route("/readyz", get(health::ready))
+        .route("/openapi.json", get(health::openapi))
+        .route("/", get(page::index))
+        .route("/style.css", get(page::style))
+        .route("/script.js", get(page::script))
+        .fallback(async || ApiError::new(Code::NotFound, "nothing is here; see /openapi.json"))
+        .method_not_allowed_fallback(async || {
+            ApiError::new(Code::MethodNotAllowed, "not with this method; see /openapi.json")
+        })
+        .layer(from_fn(telemetry::count))
+        .layer(CatchPanicLayer::custom(panicked))
+        .layer(from_fn(secure))
+        .with_state(app)
+}
+
+/// A handler that panics costs its request alone; the panic's text may hold what a client wrote.
+fn panicked(_: Box<dyn std::any::Any + Send>) -> Response {
+    ApiError::new(Code::Internal, "something went wrong here").into_response()
+}
+
+/// Lets in who has a key, where keys are asked for.
+async fn authorise(
+    State(app): State<Arc<App>>,
+    mut request: Request,
+    next: Next,
+) -> Result<Response, ApiError> {
+    let peer = request.extensions().get::<Peer>().copied();
+    let client = app.client(request.headers(), peer, None)?;
+    request.extensions_mut().insert(client);
+    Ok(next.run(request).await)
+}
+
+/// Browsers shall not guess types, show the page in a frame, or tell others where they were.
+async fn secure(request: Request, next: Next) -> Response {
+    let mut response = next.run(request).await;
+    let headers = response.headers_mut();
+    let set = |name, value| (name, HeaderValue::from_static(value));
+    headers.extend([
+        set(header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
+        set(header::REFERRER_POLICY, "no-referrer"),
+        set(
+            header::CONTENT_SECURITY_POLICY,
+            "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; \
+             img-src 'self' data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+        ),
+    ]);
+    if response.status() == StatusCode::OK {
+        let headers = response.headers_mut();
+        headers.entry(header::CACHE_CONTROL).or_insert(HeaderValue::from_static("no-store"));
+    }
+    response
+}
+
+impl App {
+    /// Whom a request is for. `given` is a key in the body, as LibreTranslate's clients send it.
+    pub fn client(
+        &self,
+        headers: &HeaderMap,
+        peer: Option<Peer>,
+        given: Option<&str>,
+    ) -> Result<Client, ApiError> {
+        if self.keys.is_empty() {
+            return Ok(Client(peer.map_or_else(String::new, |Peer(address)| address.to_string())));
+        }
+        let text = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
+        let bearer = text("authorization").and_then(|value| value.split_once(' '));
+        let bearer = bearer.filter(|(scheme, _)| scheme.eq_ignore_ascii_case("bearer"));
+        let key = bearer.map(|(_, key)| key.trim()).or(text("x-api-key")).or(given);
+        let name = key.and_then(|key| self.keys.name(key));
+        name.map(|name| Client(name.to_owned())).ok_or_else(|| {
+            ApiError::new(
+                Code::Unauthorized,
+                "this server asks for a key: send it as \"Authorization: Bearer KEY\"",
+            )
+        })
+    }
+}
+
+/// What [`authorise`] found.
+pub(crate) type Authorised = Extension<Client>;

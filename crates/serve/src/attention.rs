@@ -1,0 +1,191 @@
+//! Where a translation looked, word by word.
+//!
+//! The network writes pieces of words and looks at rows of memory entries. People read words, so
+//! weights of pieces are put together, and a row's weight is shared out over the words that the row
+//! was made of.
+
+use abridge_corpus::Tokenizer;
+use abridge_model::tokens::END;
+use abridge_model::{ModelConfig, Remembered, config::ShortenerConfig};
+use abridge_translate::{Translation, Translator};
+use serde::Serialize;
+use utoipa::ToSchema;
+
+/// Where a translation looked.
+#[derive(Clone, Debug, PartialEq, Serialize, ToSchema)]
+pub(crate) struct Looked {
+    /// The words of the sentence.
+    pub source: Vec<String>,
+    /// The words of the translation.
+    pub target: Vec<String>,
+    /// For each word of the translation one weight per word of the sentence.
+    pub source_weights: Vec<Vec<f32>>,
+    /// The sentences before, the nearest last; the sentence's own entry at the end, where it is part
+    /// of its memory.
+    pub context: Vec<LookedSentence>,
+}
+
+/// A sentence of the memory.
+#[derive(Clone, Debug, PartialEq, Serialize, ToSchema)]
+pub(crate) struct LookedSentence {
+    /// How many sentences back; 0 is the sentence itself.
+    pub distance: usize,
+    /// Its words.
+    pub words: Vec<String>,
+    /// For each word of the translation one weight per word.
+    pub weights: Vec<Vec<f32>>,
+    /// For each word of the translation one weight per row of the memory entry.
+    pub entry_weights: Vec<Vec<f32>>,
+    /// For each row of the memory entry the share of each word in it.
+    pub shares: Vec<Vec<f32>>,
+}
+
+/// Words, and for each token the word that it belongs to.
+struct Words {
+    words: Vec<String>,
+    of: Vec<usize>,
+}
+
+impl Words {
+    fn new(tokenizer: &Tokenizer, tokens: &[u32]) -> Self {
+        let mut spans: Vec<(usize, usize)> = Vec::new();
+        let mut of = Vec::with_capacity(tokens.len());
+        for (place, &token) in tokens.iter().enumerate() {
+            let piece = tokenizer.piece(token).unwrap_or_default();
+            let begins = token == END || piece.starts_with('▁') || spans.is_empty();
+            match spans.last_mut() {
+                Some((_, end)) if !begins => *end = place + 1,
+                _ => spans.push((place, place + 1)),
+            }
+            of.push(spans.len() - 1);
+        }
+        let word = |&(from, to): &(usize, usize)| match &tokens[from..to] {
+            [END] => "⏎".to_owned(),
+            tokens => tokenizer.decode(tokens).trim().to_owned(),
+        };
+        Self { words: spans.iter().map(word).collect(), of }
+    }
+
+    /// Adds up weights of tokens.
+    fn gather(&self, weights: &[f32]) -> Vec<f32> {
+        let mut words = vec![0.0; self.words.len()];
+        self.of.iter().zip(weights).for_each(|(&word, weight)| words[word] += weight);
+        words
+    }
+
+    /// The mean over the tokens of each word.
+    fn mean(&self, rows: &[Vec<f32>]) -> Vec<Vec<f32>> {
+        let columns = rows.first().map_or(0, Vec::len);
+        let mut means = vec![vec![0.0; columns]; self.words.len()];
+        let mut counts = vec![0.0f32; self.words.len()];
+        for (&word, row) in self.of.iter().zip(rows) {
+            counts[word] += 1.0;
+            means[word].iter_mut().zip(row).for_each(|(mean, weight)| *mean += weight);
+        }
+        for (mean, count) in means.iter_mut().zip(counts) {
+            for mean in mean {
+                *mean /= count.max(1.0);
+            }
+        }
+        means
+    }
+}
+
+impl Looked {
+    /// Of a sentence in several parts only the first; nothing where it was not watched.
+    pub fn new(translator: &Translator, translation: &Translation) -> Option<Self> {
+        let part = translation.parts.first()?;
+        let attention = part.attention.as_ref()?;
+        let config = translator.model().config();
+        let tokens = &translation.hypotheses.first()?.tokens;
+        let first = tokens.iter().position(|token| *token == END).map_or(tokens.len(), |at| at + 1);
+        let target = Words::new(translator.target(), &tokens[..first]);
+        let source = Words::new(translator.source(), &part.source);
+        let weights = attention.weights.mean();
+        let by_word = |rows: &[Vec<f32>]| rounded(target.mean(rows));
+        let source_rows: Vec<Vec<f32>> =
+            weights.source.iter().map(|row| source.gather(row)).collect();
+        let context = attention.slots.iter().filter_map(|(slot, remembered)| {
+            let columns: Vec<usize> = attention
+                .weights
+                .rows
+                .iter()
+                .enumerate()
+                .filter(|(_, row)| row.slot == *slot)
+                .map(|(column, _)| column)
+                .collect();
+            if columns.is_empty() {
+                return None;
+            }
+            let words = Words::new(translator.source(), &remembered.tokens);
+            let shares: Vec<Vec<f32>> =
+                shares(config, remembered).iter().map(|row| words.gather(row)).collect();
+            let rows: Vec<Vec<f32>> = weights
+                .memory
+                .iter()
+                .map(|row| columns.iter().map(|&column| row[column]).collect())
+                .collect();
+            let over_words: Vec<Vec<f32>> = rows
+                .iter()
+                .map(|row| {
+                    let mut sum = vec![0.0; words.words.len()];
+                    for (weight, share) in row.iter().zip(&shares) {
+                        sum.iter_mut().zip(share).for_each(|(sum, share)| *sum += weight * share);
+                    }
+                    sum
+                })
+                .collect();
+            Some(LookedSentence {
+                distance: config.context_size.saturating_sub(*slot),
+                weights: by_word(&over_words),
+                entry_weights: by_word(&rows),
+                shares: rounded(shares),
+                words: words.words,
+            })
+        });
+        let context = context.collect();
+        Some(Self {
+            source_weights: by_word(&source_rows),
+            source: source.words,
+            target: target.words,
+            context,
+        })
+    }
+}
+
+/// Four digits are enough to look at, and a third of the bytes.
+fn rounded(mut rows: Vec<Vec<f32>>) -> Vec<Vec<f32>> {
+    let round = |weight: &mut f32| {
+        *weight = if weight.is_finite() { (*weight * 1e4).round() / 1e4 } else { 0.0 };
+    };
+    rows.iter_mut().flatten().for_each(round);
+    rows
+}
+
+/// For each row of an entry the share of each token in it.
+fn shares(config: &ModelConfig, remembered: &Remembered) -> Vec<Vec<f32>> {
+    let tokens = remembered.tokens.len();
+    let weights = remembered.entry.as_ref().and_then(|entry| entry.weights.as_ref());
+    if let Some(weights) = weights {
+        let [_, groups] = weights.dims();
+        let values: Vec<f32> = weights.to_data().iter::<f32>().collect();
+        let group = |group: usize| -> Vec<f32> {
+            let own: Vec<f32> = values.iter().skip(group).step_by(groups).copied().collect();
+            let sum: f32 = own.iter().sum();
+            own.iter().map(|weight| if sum > 0.0 { weight / sum } else { 0.0 }).collect()
+        };
+        return (0..groups).map(group).collect();
+    }
+    let span = |from: usize, to: usize| -> Vec<f32> {
+        let share = 1.0 / (to - from).max(1) as f32;
+        (0..tokens).map(|token| if (from..to).contains(&token) { share } else { 0.0 }).collect()
+    };
+    match config.shortener {
+        Some(ShortenerConfig::Mean) => vec![span(0, tokens)],
+        Some(ShortenerConfig::Pooling { window, .. }) => (0..tokens)
+            .step_by(window.max(1))
+            .map(|first| span(first, (first + window).min(tokens)))
+            .collect(),
+        _ => (0..tokens).map(|token| span(token, token + 1)).collect(),
+    }
+}

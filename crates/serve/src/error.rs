@@ -1,0 +1,150 @@
+//! What can go wrong: at the start, and in a request.
+
+use std::fmt;
+
+use axum::http::{HeaderValue, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use serde::Serialize;
+use utoipa::ToSchema;
+
+/// The result of everything that starts a server.
+pub type Result<T> = std::result::Result<T, Error>;
+
+/// Why a server does not start.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// The settings make no sense, or are not safe.
+    #[error("{0}")]
+    Settings(String),
+    /// A model cannot be used.
+    #[error(transparent)]
+    Translate(#[from] abridge_translate::Error),
+    /// The operating system refused something.
+    #[error(transparent)]
+    Io(#[from] std::io::Error),
+    /// The Redis server cannot be reached.
+    #[error("cannot use the Redis server for sessions: {0}")]
+    Redis(String),
+}
+
+/// What is wrong with a request, for programs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Code {
+    /// The JSON or the text cannot be read.
+    Malformed,
+    /// A field is wrong.
+    Invalid,
+    /// No key, or an unknown one.
+    Unauthorized,
+    /// No such address.
+    NotFound,
+    /// No such method here.
+    MethodNotAllowed,
+    /// No such model or language direction.
+    UnknownModel,
+    /// The document moved on while this request was at work.
+    SessionConflict,
+    /// The session has expired.
+    SessionGone,
+    /// The body is too large.
+    TooLarge,
+    /// The body is not of the expected kind.
+    UnsupportedMediaType,
+    /// There are too many requests.
+    TooManyRequests,
+    /// Something went wrong here.
+    Internal,
+    /// There was no turn in time, or no room for another session.
+    Unavailable,
+    /// The translation took too long.
+    Timeout,
+    /// The body came too slowly.
+    SlowBody,
+}
+
+impl Code {
+    pub(crate) fn status(self) -> StatusCode {
+        match self {
+            Self::Malformed => StatusCode::BAD_REQUEST,
+            Self::Invalid => StatusCode::UNPROCESSABLE_ENTITY,
+            Self::Unauthorized => StatusCode::UNAUTHORIZED,
+            Self::NotFound | Self::UnknownModel => StatusCode::NOT_FOUND,
+            Self::MethodNotAllowed => StatusCode::METHOD_NOT_ALLOWED,
+            Self::SessionConflict => StatusCode::CONFLICT,
+            Self::SessionGone => StatusCode::GONE,
+            Self::TooLarge => StatusCode::PAYLOAD_TOO_LARGE,
+            Self::UnsupportedMediaType => StatusCode::UNSUPPORTED_MEDIA_TYPE,
+            Self::TooManyRequests => StatusCode::TOO_MANY_REQUESTS,
+            Self::Internal => StatusCode::INTERNAL_SERVER_ERROR,
+            Self::Unavailable => StatusCode::SERVICE_UNAVAILABLE,
+            Self::Timeout => StatusCode::GATEWAY_TIMEOUT,
+            Self::SlowBody => StatusCode::REQUEST_TIMEOUT,
+        }
+    }
+}
+
+/// What is wrong with a request.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
+pub(crate) struct ApiError {
+    /// For programs.
+    pub code: Code,
+    /// For people: what is wrong and what to do.
+    pub message: String,
+    /// Which of the sentences it is about, from 0.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub index: Option<usize>,
+}
+
+/// An answer that is an error.
+#[derive(Clone, Debug, Serialize, ToSchema)]
+pub(crate) struct ErrorBody {
+    /// What is wrong.
+    pub error: ApiError,
+}
+
+impl ApiError {
+    pub fn new(code: Code, message: impl Into<String>) -> Self {
+        Self { code, message: message.into(), index: None }
+    }
+
+    pub fn at(mut self, index: usize) -> Self {
+        self.index = Some(index);
+        self
+    }
+
+    /// When it makes sense to try again.
+    fn retry_after(&self) -> Option<u32> {
+        match self.code {
+            Code::TooManyRequests => Some(1),
+            Code::Unavailable => Some(5),
+            _ => None,
+        }
+    }
+
+    /// Adds the headers that belong to the error.
+    pub fn decorate(&self, mut response: Response) -> Response {
+        let headers = response.headers_mut();
+        if let Some(seconds) = self.retry_after() {
+            headers.insert(header::RETRY_AFTER, HeaderValue::from(seconds));
+        }
+        if self.code == Code::Unauthorized {
+            headers.insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
+        }
+        response
+    }
+}
+
+impl fmt::Display for ApiError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)
+    }
+}
+
+impl IntoResponse for ApiError {
+    fn into_response(self) -> Response {
+        let body = axum::Json(ErrorBody { error: self.clone() });
+        self.decorate((self.code.status(), body).into_response())
+    }
+}
