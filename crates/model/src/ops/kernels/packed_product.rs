@@ -100,12 +100,19 @@ impl PackedMatrix {
         bias: &[f32],
         place: Place<'_>,
     ) {
+        let inputs = self.inputs;
         let mut sums = [[0.0f32; COLUMNS]; N];
-        let rows: [&[f32]; N] = std::array::from_fn(|row| &x[row * self.inputs..][..self.inputs]);
-        for (i, weights) in weights.chunks_exact(COLUMNS).enumerate() {
-            for (sums, x) in sums.iter_mut().zip(rows) {
-                let x = x[i];
-                for (sum, &weight) in sums.iter_mut().zip(weights) {
+        let rows: [&[f32]; N] = std::array::from_fn(|row| &x[row * inputs..][..inputs]);
+        let weights = &weights.as_chunks::<COLUMNS>().0[..inputs];
+        // Loops over numbers of known size: only so do all sums stay in registers.
+        #[allow(clippy::needless_range_loop, reason = "iterators keep the sums in memory here")]
+        for i in 0..inputs {
+            let weights = weights[i];
+            for row in 0..N {
+                let x = rows[row][i];
+                for column in 0..COLUMNS {
+                    let sum = &mut sums[row][column];
+                    let weight = weights[column];
                     // Without the instruction, `mul_add` would be a slow call.
                     *sum = if FUSED { x.mul_add(weight, *sum) } else { *sum + x * weight };
                 }
