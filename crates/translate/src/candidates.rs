@@ -2,8 +2,6 @@
 
 use std::cmp::Ordering;
 
-use abridge_model::ops::log_sum_exp;
-
 /// A hypothesis with one more word.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Candidate {
@@ -28,7 +26,13 @@ pub(crate) struct Continuations<'a> {
 
 impl<'a> Continuations<'a> {
     pub fn new(logits: &'a mut [f32], so_far: f32) -> Self {
-        Self { total: log_sum_exp(logits), logits, so_far }
+        let most = logits.iter().copied().fold(f32::NEG_INFINITY, f32::max);
+        // Sums of a whole vocabulary in single precision would lose the fifth digit.
+        let sum: f64 = logits
+            .chunks(CHUNK)
+            .map(|chunk| f64::from(chunk.iter().map(|logit| (logit - most).exp()).sum::<f32>()))
+            .sum();
+        Self { total: most + sum.ln() as f32, logits, so_far }
     }
 
     /// The hypothesis with this word, whatever its probability.

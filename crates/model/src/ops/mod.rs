@@ -265,8 +265,3 @@ pub(crate) fn indices(rows: impl IntoIterator<Item = usize>, device: &Device) ->
     let count = rows.len();
     Tensor::from_data(TensorData::new(rows, [count]), device)
 }
-
-/// The logarithm of the sum of the exponentials of a row of logits.
-pub fn log_sum_exp(logits: &[f32]) -> f32 {
-    kernels::vectorised(|| kernels::softmax::log_sum_exp(logits))
-}
