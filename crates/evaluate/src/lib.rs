@@ -1,5 +1,6 @@
-//! Translation quality on files: BLEU, chrF and TER that equal sacreBLEU's, document BLEU, paired
-//! significance tests, a report on pronouns, and the accuracy on contrastive sets.
+//! Translation quality: BLEU, chrF and TER that equal sacreBLEU's, document BLEU, COMET, paired
+//! significance tests and a report on pronouns on files; accuracy on contrastive sets and the gain
+//! from context on models.
 
 mod bleu;
 mod chrf;

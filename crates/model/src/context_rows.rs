@@ -8,7 +8,7 @@ use crate::ops::{KeyValue, indices};
 /// Rows of the context, before they are projected.
 ///
 /// In training an entry may stand in slots whose gradient goes different ways: all the way into
-/// the encoder, into the shortener, or nowhere. Such an entry has rows of several [`Kind`]s with
+/// the encoder, into the shortener, or nowhere. Such an entry has rows of several kinds with
 /// equal values; each value is projected once all the same, and only the gradients part.
 #[derive(Clone, Debug)]
 pub struct ContextRows {
