@@ -73,5 +73,7 @@ fn no_recipe_is_forgotten() {
             }
         }
     }
-    assert_eq!((trained, prepared), (3 * 11 + 1, 3));
+    // The ten models three times with what they inherit, and the practice corpus; two corpora of the
+    // paper and a small one. There may be more.
+    assert!(trained > 3 * 11 && prepared >= 3, "{trained} and {prepared} recipes");
 }
