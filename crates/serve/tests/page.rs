@@ -95,7 +95,8 @@ fn a_reader_translates_inspects_compares_and_downloads() {
         "const p = document.querySelectorAll('.inspect .shaded'); return p.length > 0 && \
          [...p[p.length - 1].querySelectorAll('span:not(.distance)')].map(e => e.textContent)",
     );
-    assert_eq!(words, json!(["The", "lamp", "is", "old.", "⏎"]));
+    // The small tokenizer knows no capital letters.
+    assert_eq!(words, json!(["⁇ he", "lamp", "is", "old.", "⏎"]));
     assert_eq!(
         browser.run("return document.querySelectorAll('.row')[1].getAttribute('aria-expanded')"),
         "true"
