@@ -7,7 +7,7 @@ use std::io::{Read, Write};
 use std::time::{Duration, Instant};
 
 use abridge_serve::{Keys, ServeSettings, Server};
-use common::{Answer, Fixture, by_library, document, quick, send};
+use common::{Answer, Fixture, by_library_with_scores, document, quick, send};
 use serde_json::{Value, json};
 
 /// Work that takes seconds: a random network never ends a sentence.
@@ -238,12 +238,22 @@ fn nothing_is_mixed_between_sessions() {
                 let created = server.post("/v1/sessions", &json!({"context": context}));
                 let id = created.json()["id"].as_str().unwrap().to_owned();
                 let path = format!("/v1/sessions/{id}/translate");
-                let mut found = Vec::new();
+                let (mut found, mut scores) = (Vec::new(), Vec::new());
                 for part in document.chunks(1 + key as usize % 3) {
                     let body = json!({"sentences": part, "options": quick()});
-                    found.extend(server.post(&path, &body).translations());
+                    let answer = server.post(&path, &body);
+                    found.extend(answer.translations());
+                    let own = answer.json()["scores"].take();
+                    scores.extend(serde_json::from_value::<Vec<f64>>(own).unwrap());
                 }
-                assert_eq!(found, by_library(translator, context, &document), "document {key}");
+                let (texts, expected) = by_library_with_scores(translator, context, &document);
+                assert_eq!(found, texts, "document {key}");
+                let pairs = scores.iter().zip(&expected);
+                assert!(pairs.clone().all(|(a, b)| (a - b).abs() < 1e-5), "document {key}");
+                // Another document's memory would be noticed.
+                let (_, alone) = by_library_with_scores(translator, Some(0), &document);
+                let is_other = expected.iter().zip(&alone).any(|(a, b)| (a - b).abs() > 1e-4);
+                assert_eq!(is_other, context != Some(0), "document {key}");
             });
         }
     });

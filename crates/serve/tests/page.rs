@@ -49,7 +49,9 @@ fn downloaded(path: &Path) -> String {
 #[test]
 #[ignore = "needs Chromium; .ci/run runs it"]
 fn a_reader_translates_inspects_compares_and_downloads() {
-    let fixture = Fixture::new();
+    let is_moved = |fixture: &Fixture| expected(fixture, 2) != expected(fixture, 0);
+    let fixture = (0..100).map(Fixture::with_seed).find(is_moved);
+    let fixture = fixture.expect("some random network writes otherwise with context");
     let server = fixture.start(|_| {});
     let downloads = tempfile::tempdir().unwrap();
     let browser = Browser::start(downloads.path());
@@ -71,7 +73,6 @@ fn a_reader_translates_inspects_compares_and_downloads() {
 
     // Translate and compare.
     let (with, without) = (expected(&fixture, 2), expected(&fixture, 0));
-    assert_ne!(with, without);
     browser.type_into("#text", TEXT);
     browser.click("#compare");
     browser.click("#translate");
@@ -91,10 +92,11 @@ fn a_reader_translates_inspects_compares_and_downloads() {
     browser.run("document.querySelectorAll('.row')[1].focus()");
     browser.type_into("li:nth-child(2) .row", "\u{e007}");
     let words = browser.wait(
-        "const p = document.querySelectorAll('.inspect .shaded'); return p.length && \
+        "const p = document.querySelectorAll('.inspect .shaded'); return p.length > 0 && \
          [...p[p.length - 1].querySelectorAll('span:not(.distance)')].map(e => e.textContent)",
     );
-    assert_eq!(words, json!(["The", "lamp", "is", "old.", "⏎"]));
+    // The small tokenizer knows no capital letters.
+    assert_eq!(words, json!(["⁇ he", "lamp", "is", "old.", "⏎"]));
     assert_eq!(
         browser.run("return document.querySelectorAll('.row')[1].getAttribute('aria-expanded')"),
         "true"

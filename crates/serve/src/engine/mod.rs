@@ -130,6 +130,8 @@ impl Drop for Ticket {
 #[derive(Default)]
 struct Queue {
     jobs: FairQueue<Job>,
+    /// Threads that wait for jobs.
+    idle: usize,
     is_closed: bool,
 }
 

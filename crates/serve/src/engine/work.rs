@@ -40,11 +40,15 @@ fn take(shared: &Shared) -> Option<Vec<Job>> {
         if queue.is_closed {
             return None;
         }
+        queue.idle += 1;
         queue = shared.wake.wait(queue).unwrap_or_else(PoisonError::into_inner);
+        queue.idle -= 1;
     }
+    // Threads that have nothing to do get their part.
+    let most = shared.together.min(queue.jobs.len().div_ceil(queue.idle + 1));
     let mut jobs: Vec<Job> = Vec::new();
     let mut filled = 0;
-    while filled < BATCH && jobs.len() < shared.together {
+    while filled < BATCH && jobs.len() < most {
         let next = queue.jobs.pop(|job| jobs.first().is_none_or(|first| fits(first, job)));
         let Some(job) = next else { break };
         filled += (job.request.sentences.len() - job.from).min(job.request.share);

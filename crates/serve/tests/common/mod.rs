@@ -35,7 +35,7 @@ pub fn document(key: u64, sentences: usize) -> Vec<String> {
 }
 
 /// Writes a small model with random weights.
-pub fn write_model(path: &Path, preset: Preset, context_size: usize, languages: &str) {
+pub fn write_model(path: &Path, preset: Preset, context_size: usize, languages: &str, seed: u64) {
     let lines: Vec<String> = document(1, 200);
     let settings = TrainSettings { vocabulary_size: 60, ..TrainSettings::default() };
     let tokenizer = Tokenizer::train(&count_words(&lines, 1), settings, &mut |_| {}).unwrap();
@@ -45,7 +45,7 @@ pub fn write_model(path: &Path, preset: Preset, context_size: usize, languages: 
         feed_forward: 24,
         ..preset.config(Width::Tiny, 60, 60, context_size)
     };
-    let model = config.init(7, &Device::flex()).unwrap();
+    let model = config.init(seed, &Device::flex()).unwrap();
     let provenance = [("languages".to_owned(), languages.to_owned())].into();
     ModelDirectory::write(path, &model, provenance, |folder| {
         tokenizer.save(folder, "source").unwrap();
@@ -62,9 +62,13 @@ pub struct Fixture {
 
 impl Fixture {
     pub fn new() -> Self {
+        Self::with_seed(7)
+    }
+
+    pub fn with_seed(seed: u64) -> Self {
         let directory = tempfile::tempdir().unwrap();
-        write_model(&directory.path().join("de"), Preset::Grouping, 2, "en-de");
-        write_model(&directory.path().join("fr"), Preset::Sentence, 0, "en-fr");
+        write_model(&directory.path().join("de"), Preset::Grouping, 2, "en-de", seed);
+        write_model(&directory.path().join("fr"), Preset::Sentence, 0, "en-fr", seed);
         Self { directory }
     }
 
@@ -281,12 +285,21 @@ pub fn by_library(
     context: Option<usize>,
     document: &[String],
 ) -> Vec<String> {
+    by_library_with_scores(translator, context, document).0
+}
+
+/// The same with scores, which tell apart what random networks write alike.
+pub fn by_library_with_scores(
+    translator: &Translator,
+    context: Option<usize>,
+    document: &[String],
+) -> (Vec<String>, Vec<f64>) {
     let mut session = translator.session(context).unwrap();
-    document
-        .iter()
-        .map(|sentence| {
-            let next = translator.translate_next(&mut session, &[sentence], &quick_settings());
-            next.unwrap().remove(0).into_text()
-        })
-        .collect()
+    let next = |sentence: &String| {
+        let next = translator.translate_next(&mut session, &[sentence], &quick_settings());
+        let translation = next.unwrap().remove(0);
+        let score = translation.score();
+        (translation.into_text(), score)
+    };
+    document.iter().map(next).unzip()
 }
