@@ -14,16 +14,14 @@
 //! context size 0. Each row runs in a process of its own, for its peak memory; compare rows of one
 //! run, for machines are noisy.
 
+mod support;
+
 use std::process::Command;
 use std::time::Instant;
 
-use abridge_model::tokens::{END, SPECIAL_TOKENS};
-use abridge_model::{
-    Batch, Dropout, Example, Model, ModelConfig, Packed, Preset, Purpose, SourceBatch, Width, ops,
-    random,
-};
-use burn::module::{Module, ModuleMapper, Param};
-use burn::tensor::{Device, Gradients, Tensor};
+use abridge_model::{Batch, Dropout, Model, Preset, Width, ops};
+use burn::tensor::{Device, Gradients};
+use support::{batch, cpu_seconds, list, peak_mebibytes};
 
 /// What to measure, from the command line.
 #[derive(Clone, Debug)]
@@ -67,13 +65,6 @@ impl Options {
         }
         options
     }
-}
-
-fn list<T: std::str::FromStr>(text: &str) -> Vec<T>
-where
-    T::Err: std::fmt::Debug,
-{
-    text.split(',').map(|item| item.parse().expect("a known name or number")).collect()
 }
 
 fn main() {
@@ -175,61 +166,9 @@ fn row(options: &Options) {
     );
 }
 
-/// Forward and backward with leaves of its own, as a worker in training does it.
+/// Forward and backward, as a worker in training does it.
 fn gradients(model: &Model, batch: &Batch, mut dropout: Dropout) -> Gradients {
-    struct OwnLeaves;
-    impl ModuleMapper for OwnLeaves {
-        fn map_float<const D: usize>(&mut self, param: Param<Tensor<D>>) -> Param<Tensor<D>> {
-            param.map(|value| Tensor::from_inner(value.inner()).require_grad())
-        }
-    }
-    let model = model.clone().map(&mut OwnLeaves);
+    let model = model.with_own_leaves();
     let loss = model.loss(batch, 0.1, &mut dropout).expect("the batch fits the model");
     loss.smoothed.backward()
-}
-
-/// A run of consecutive sentences from the middle of a document, with the context before it.
-fn batch(config: &ModelConfig, sentences: usize, worker: u64) -> Batch {
-    let before = config.context_size;
-    let text = |side: u64, count: usize, vocabulary: usize| -> Vec<Vec<u32>> {
-        (0..count as u64).map(|i| sentence(random::key(&[side, i, worker]), vocabulary)).collect()
-    };
-    let sources = text(0, before + sentences, config.source_vocabulary);
-    let targets = text(1, sentences, config.target_vocabulary);
-    let examples = (before..before + sentences)
-        .map(|position| Example {
-            source: position,
-            context: config.slots(position, Purpose::Training),
-        })
-        .collect();
-    let source = SourceBatch { sentences: Packed::new(sources), examples };
-    Batch { source, targets: Packed::new(targets) }
-}
-
-/// Lengths of mean 22 and deviation 12, as real text has.
-fn sentence(key: u64, vocabulary: usize) -> Vec<u32> {
-    // A log-normal distribution with those moments.
-    let spread = (1.0f64 + (12.0f64 / 22.0).powi(2)).ln();
-    let length = (22f64.ln() - spread / 2.0 + spread.sqrt() * random::normal(key, 0)).exp();
-    let words = (vocabulary - SPECIAL_TOKENS) as u64;
-    let word = |i| SPECIAL_TOKENS as u32 + (random::value(key, 1000 + i) % words) as u32;
-    let mut tokens: Vec<u32> = (0..(length as u64).clamp(2, 120) - 1).map(word).collect();
-    tokens.push(END);
-    tokens
-}
-
-/// Processor time of this process so far, from Linux's `/proc`; 0 elsewhere.
-fn cpu_seconds() -> f64 {
-    let stat = std::fs::read_to_string("/proc/self/stat").unwrap_or_default();
-    let fields = stat.rsplit(')').next().unwrap_or_default().split_whitespace();
-    let ticks: f64 = fields.skip(11).take(2).filter_map(|field| field.parse::<f64>().ok()).sum();
-    ticks / 100.0
-}
-
-/// The largest resident memory so far, from Linux's `/proc`; 0 elsewhere.
-fn peak_mebibytes() -> f64 {
-    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
-    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
-    let kibibytes = line.and_then(|line| line.split_whitespace().next()?.parse::<f64>().ok());
-    kibibytes.unwrap_or(0.0) / 1024.0
 }

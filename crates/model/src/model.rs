@@ -1,6 +1,6 @@
 //! The network as a whole.
 
-use burn::module::Module;
+use burn::module::{Module, ModuleMapper, Param};
 use burn::tensor::{Device, Tensor};
 
 use crate::batch::{Batch, Example, SourceBatch};
@@ -69,6 +69,21 @@ impl Model {
     /// The device that its weights are on.
     pub fn device(&self) -> Device {
         self.source_embedding.weight.lazy_device()
+    }
+
+    /// The same network with leaves of its own in the graph of derivatives; the weights are shared.
+    ///
+    /// Threads whose graphs share leaves would build one common graph, and the engine's bookkeeping
+    /// of it does not hold when one walks it backwards while another is still adding to it.
+    #[must_use]
+    pub fn with_own_leaves(&self) -> Self {
+        struct OwnLeaves;
+        impl ModuleMapper for OwnLeaves {
+            fn map_float<const D: usize>(&mut self, param: Param<Tensor<D>>) -> Param<Tensor<D>> {
+                param.map(|value| Tensor::from_inner(value.inner()).require_grad())
+            }
+        }
+        self.clone().map(&mut OwnLeaves)
     }
 
     /// Scores every next word of given translations (teacher forcing).

@@ -11,15 +11,16 @@
 //! at context size 0; `update.py` encodes the context of every sentence again, as the published
 //! code does. Each row runs in a process of its own, for its peak memory.
 
+#[path = "../../model/benches/support/mod.rs"]
+mod support;
+
 use std::process::Command;
 use std::time::Instant;
 
-use abridge_model::tokens::{END, SPECIAL_TOKENS};
-use abridge_model::{
-    Batch, Example, ModelConfig, Packed, Preset, Purpose, SourceBatch, Width, random,
-};
+use abridge_model::{Batch, Preset, Width};
 use abridge_train::{Adam, AdamConfig, UpdateSettings, Workers};
 use burn::tensor::Device;
+use support::{batch, list, peak_mebibytes};
 
 /// What to measure, from the command line.
 #[derive(Clone, Debug)]
@@ -60,13 +61,6 @@ impl Choices {
         }
         choices
     }
-}
-
-fn list<T: std::str::FromStr>(text: &str) -> Vec<T>
-where
-    T::Err: std::fmt::Debug,
-{
-    text.split(',').map(|item| item.parse().expect("a known name or number")).collect()
 }
 
 fn main() {
@@ -131,8 +125,9 @@ fn row(choices: &Choices) {
     let config = preset.config(width, vocabulary, vocabulary, context);
     let mut model = config.init(1, &Device::flex().autodiff()).expect("a preset makes sense");
     let workers = Workers::new(None).expect("threads can be started");
-    let batches: Vec<Batch> =
-        (0..workers.count()).map(|worker| batch(&config, choices.sentences, worker)).collect();
+    let batches: Vec<Batch> = (0..workers.count())
+        .map(|worker| batch(&config, choices.sentences, worker as u64))
+        .collect();
     let mut adam = Adam::new(AdamConfig::default());
     let mut seconds = Vec::new();
     for update in 1..=choices.updates as u64 + 1 {
@@ -155,42 +150,4 @@ fn row(choices: &Choices) {
         tokens as f64 / median,
         peak_mebibytes()
     );
-}
-
-/// A run of consecutive sentences from the middle of a document, with the context before it.
-fn batch(config: &ModelConfig, sentences: usize, worker: usize) -> Batch {
-    let before = config.context_size;
-    let text = |side: u64, count: usize, vocabulary: usize| -> Vec<Vec<u32>> {
-        let key = |i| random::key(&[worker as u64, side, i]);
-        (0..count as u64).map(|i| sentence(key(i), vocabulary)).collect()
-    };
-    let sources = text(0, before + sentences, config.source_vocabulary);
-    let targets = text(1, sentences, config.target_vocabulary);
-    let examples = (before..before + sentences)
-        .map(|position| Example {
-            source: position,
-            context: config.slots(position, Purpose::Training),
-        })
-        .collect();
-    let source = SourceBatch { sentences: Packed::new(sources), examples };
-    Batch { source, targets: Packed::new(targets) }
-}
-
-/// Lengths of mean 22 and deviation 12, as real text has: a log-normal distribution.
-fn sentence(key: u64, vocabulary: usize) -> Vec<u32> {
-    let spread = (1.0f64 + (12.0f64 / 22.0).powi(2)).ln();
-    let length = (22f64.ln() - spread / 2.0 + spread.sqrt() * random::normal(key, 0)).exp();
-    let words = (vocabulary - SPECIAL_TOKENS) as u64;
-    let word = |i| SPECIAL_TOKENS as u32 + (random::value(key, 1000 + i) % words) as u32;
-    let mut tokens: Vec<u32> = (0..(length as u64).clamp(2, 120) - 1).map(word).collect();
-    tokens.push(END);
-    tokens
-}
-
-/// The largest resident memory so far, from Linux's `/proc`; 0 elsewhere.
-fn peak_mebibytes() -> f64 {
-    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
-    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
-    let kibibytes = line.and_then(|line| line.split_whitespace().next()?.parse::<f64>().ok());
-    kibibytes.unwrap_or(0.0) / 1024.0
 }

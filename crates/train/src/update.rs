@@ -1,8 +1,6 @@
 //! One update: the gradients of several micro-batches, computed by one worker per core.
 
 use abridge_model::{Batch, Dropout, Model, random};
-use burn::module::{Module, ModuleMapper, Param};
-use burn::tensor::Tensor;
 
 use crate::gradients::Gradients;
 use crate::ranks::Ranks;
@@ -159,7 +157,7 @@ fn one(
 ) -> Result<Accumulated> {
     let key = random::key(&[settings.seed, settings.update, place as u64]);
     let mut dropout = Dropout::new(settings.dropout, key);
-    let model = model.clone().map(&mut OwnLeaves);
+    let model = model.with_own_leaves();
     let loss = model.loss(batch, settings.smoothing, &mut dropout)?;
     let gradients = Gradients::of(&model, &loss.smoothed.backward());
     Ok(Accumulated {
@@ -168,16 +166,4 @@ fn one(
         likelihood: f64::from(loss.likelihood.into_scalar::<f32>()),
         tokens: loss.tokens,
     })
-}
-
-/// Gives a network leaves of its own in the graph of derivatives; the weights stay shared.
-///
-/// Workers whose graphs share leaves would build one common graph, and the engine's bookkeeping of
-/// it does not hold when one walks it backwards while another is still adding to it.
-struct OwnLeaves;
-
-impl ModuleMapper for OwnLeaves {
-    fn map_float<const D: usize>(&mut self, param: Param<Tensor<D>>) -> Param<Tensor<D>> {
-        param.map(|value| Tensor::from_inner(value.inner()).require_grad())
-    }
 }

@@ -2,43 +2,28 @@
 #![allow(dead_code, reason = "each test uses a part of it")]
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+#[path = "../../../translate/tests/common/mod.rs"]
+mod small;
+
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::path::Path;
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use abridge_corpus::Tokenizer;
-use abridge_corpus::tokenizer::{TrainSettings, count_words};
 use abridge_model::weights::ModelDirectory;
-use abridge_model::{ModelConfig, Preset, Width, random};
+use abridge_model::{ModelConfig, Preset, Width};
 use abridge_serve::{Keys, Limits, Models, ServeSettings, Served, Server};
 use abridge_translate::{BeamSettings, Translator};
 use burn::tensor::Device;
 use serde_json::{Value, json};
 use tokio::sync::oneshot;
 
-const WORDS: [&str; 24] = [
-    "the", "lamp", "river", "old", "is", "was", "broken", "she", "it", "he", "saw", "and", "tall",
-    "a", "house", "blue", "they", "when", "left", "again", "bread", "quick", "street", "never",
-];
-
-/// Sentences of one to twelve words, each with a full stop.
-pub fn document(key: u64, sentences: usize) -> Vec<String> {
-    let sentence = |number: u64| {
-        let key = random::key(&[key, number]);
-        let length = 1 + random::value(key, 0) % 12;
-        let word = |i| WORDS[(random::value(key, i + 1) % WORDS.len() as u64) as usize];
-        (0..length).map(word).collect::<Vec<_>>().join(" ") + "."
-    };
-    (0..sentences as u64).map(sentence).collect()
-}
+pub use small::document;
 
 /// Writes a small model with random weights.
 pub fn write_model(path: &Path, preset: Preset, context_size: usize, languages: &str, seed: u64) {
-    let lines: Vec<String> = document(1, 200);
-    let settings = TrainSettings { vocabulary_size: 60, ..TrainSettings::default() };
-    let tokenizer = Tokenizer::train(&count_words(&lines, 1), settings, &mut |_| {}).unwrap();
+    let tokenizer = small::tokenizer();
     let config = ModelConfig {
         width: 16,
         heads: 2,

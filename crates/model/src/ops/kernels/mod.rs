@@ -21,7 +21,7 @@ pub mod weighted_sums;
 #[inline]
 pub fn vectorised<R>(body: impl FnOnce() -> R) -> R {
     #[cfg(target_arch = "x86_64")]
-    if std::is_x86_feature_detected!("avx2") && std::is_x86_feature_detected!("fma") {
+    if has_avx2() {
         #[target_feature(enable = "avx2,fma")]
         fn with_avx2<R>(body: impl FnOnce() -> R) -> R {
             body()
@@ -33,13 +33,21 @@ pub fn vectorised<R>(body: impl FnOnce() -> R) -> R {
     body()
 }
 
+/// Whether this processor has vectors of eight numbers, and multiplies and adds them in one step.
+#[inline]
+pub fn has_avx2() -> bool {
+    #[cfg(target_arch = "x86_64")]
+    return std::is_x86_feature_detected!("avx2") && std::is_x86_feature_detected!("fma");
+    #[cfg(not(target_arch = "x86_64"))]
+    return false;
+}
+
 /// The name of the instructions that loops and matrix products use here.
 pub fn instructions() -> &'static str {
     if cfg!(target_arch = "aarch64") {
         return "NEON";
     }
-    #[cfg(target_arch = "x86_64")]
-    if std::is_x86_feature_detected!("avx2") && std::is_x86_feature_detected!("fma") {
+    if has_avx2() {
         return "AVX2";
     }
     "portable (slower: no AVX2 on this processor)"

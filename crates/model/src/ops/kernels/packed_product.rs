@@ -5,7 +5,7 @@
 //! weight lies in panels of [`COLUMNS`] output columns, each panel one stream to read from start to
 //! end, and [`ROWS`] rows at a time meet it in registers.
 
-use super::vectorised;
+use super::{has_avx2, vectorised};
 
 /// Output columns of a panel: two vectors of eight.
 const COLUMNS: usize = 16;
@@ -55,18 +55,15 @@ impl PackedMatrix {
         let rows = x.len() / self.inputs;
         assert_eq!(rows * self.inputs, x.len(), "whole rows");
         out.resize(rows * self.outputs, 0.0);
-        #[cfg(target_arch = "x86_64")]
-        if std::is_x86_feature_detected!("avx2") && std::is_x86_feature_detected!("fma") {
+        // One step for a product and a sum, where the processor has it.
+        if has_avx2() || cfg!(target_arch = "aarch64") {
             vectorised(
                 #[inline(always)]
                 || self.run::<true>(x, out),
             );
-            return;
+        } else {
+            self.run::<false>(x, out);
         }
-        vectorised(
-            #[inline(always)]
-            || self.run::<{ cfg!(target_arch = "aarch64") }>(x, out),
-        );
     }
 
     #[inline(always)]
