@@ -77,7 +77,7 @@ fn main() {
          mean 22 and deviation 12; {}",
         options.sentences,
         options.workers,
-        ops::instructions()
+        ops::Instructions::here()
     );
     println!(
         "{:<6} {:<15} {:>3} {:>9} {:>7} {:>10} {:>11} {:>10}",

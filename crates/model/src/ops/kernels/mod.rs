@@ -7,6 +7,7 @@
 
 pub mod adam;
 pub mod attention;
+mod instructions;
 pub mod loss;
 pub mod normalise;
 pub mod packed_product;
@@ -15,43 +16,7 @@ pub mod residual_norm;
 pub mod softmax;
 pub mod weighted_sums;
 
-/// Runs a loop that was compiled twice: for processors with AVX2, and for any.
-///
-/// All that the loop calls must be `#[inline(always)]`, or it is compiled once only.
-#[inline]
-pub fn vectorised<R>(body: impl FnOnce() -> R) -> R {
-    #[cfg(target_arch = "x86_64")]
-    if has_avx2() {
-        #[target_feature(enable = "avx2,fma")]
-        fn with_avx2<R>(body: impl FnOnce() -> R) -> R {
-            body()
-        }
-        #[allow(unsafe_code, reason = "only the processor knows what it has")]
-        // SAFETY: the processor was asked just now, and has both.
-        return unsafe { with_avx2(body) };
-    }
-    body()
-}
-
-/// Whether this processor has vectors of eight numbers, and multiplies and adds them in one step.
-#[inline]
-pub fn has_avx2() -> bool {
-    #[cfg(target_arch = "x86_64")]
-    return std::is_x86_feature_detected!("avx2") && std::is_x86_feature_detected!("fma");
-    #[cfg(not(target_arch = "x86_64"))]
-    return false;
-}
-
-/// The name of the instructions that loops and matrix products use here.
-pub fn instructions() -> &'static str {
-    if cfg!(target_arch = "aarch64") {
-        return "NEON";
-    }
-    if has_avx2() {
-        return "AVX2";
-    }
-    "portable (slower: no AVX2 on this processor)"
-}
+pub use instructions::{Instructions, vectorised};
 
 /// The number of partial sums: enough to fill two vectors of any processor.
 const LANES: usize = 16;

@@ -2,14 +2,13 @@
 //!
 //! In decoding, a step multiplies a handful of rows with every weight of the network. Packing a
 //! weight for each product, as general routines do, would cost more than the product. Here a
-//! weight lies in panels of [`COLUMNS`] output columns, each panel one stream to read from start to
-//! end, and [`ROWS`] rows at a time meet it in registers.
+//! weight lies in panels of two vectors of output columns, each panel one stream to read from start
+//! to end, and [`ROWS`] rows at a time meet it in registers.
 
-use super::{has_avx2, vectorised};
+use super::{Instructions, vectorised};
 
-/// Output columns of a panel: two vectors of eight.
-const COLUMNS: usize = 16;
-/// Rows that share the reading of a panel: with two vectors each, they fill the registers.
+/// Rows that share the reading of a panel: with two vectors each, they fill the sixteen registers
+/// of AVX2. More do not help where there are twice as many: the weights are what is waited for.
 const ROWS: usize = 6;
 
 /// `[inputs, outputs]` and a bias.
@@ -17,7 +16,9 @@ const ROWS: usize = 6;
 pub struct PackedMatrix {
     inputs: usize,
     outputs: usize,
-    /// `[outputs / COLUMNS, inputs, COLUMNS]`; the last panel is filled up with zeros.
+    /// Output columns of a panel: two vectors of this processor.
+    columns: usize,
+    /// `[outputs / columns, inputs, columns]`; the last panel is filled up with zeros.
     panels: Vec<f32>,
     /// Filled up likewise.
     bias: Vec<f32>,
@@ -32,19 +33,20 @@ impl PackedMatrix {
         bias: &[f32],
     ) -> Self {
         assert!(bias.is_empty() || bias.len() == outputs, "one bias per output, or none");
-        let count = outputs.div_ceil(COLUMNS);
-        let mut panels = Vec::with_capacity(count * inputs * COLUMNS);
+        let columns = if Instructions::here() == Instructions::Avx512 { 32 } else { 16 };
+        let count = outputs.div_ceil(columns);
+        let mut panels = Vec::with_capacity(count * inputs * columns);
         for panel in 0..count {
             for i in 0..inputs {
                 panels.extend(
-                    (panel * COLUMNS..(panel + 1) * COLUMNS)
+                    (panel * columns..(panel + 1) * columns)
                         .map(|j| if j < outputs { at(i, j) } else { 0.0 }),
                 );
             }
         }
         let mut bias = bias.to_vec();
-        bias.resize(count * COLUMNS, 0.0);
-        Self { inputs, outputs, panels, bias }
+        bias.resize(count * columns, 0.0);
+        Self { inputs, outputs, columns, panels, bias }
     }
 
     /// `x W + b` into `out`, which is made to fit.
@@ -56,18 +58,22 @@ impl PackedMatrix {
         assert_eq!(rows * self.inputs, x.len(), "whole rows");
         out.resize(rows * self.outputs, 0.0);
         // One step for a product and a sum, where the processor has it.
-        if has_avx2() || cfg!(target_arch = "aarch64") {
-            vectorised(
+        match Instructions::here() {
+            Instructions::Avx512 => vectorised(
                 #[inline(always)]
-                || self.run::<true>(x, out),
-            );
-        } else {
-            self.run::<false>(x, out);
+                || self.run::<32, true>(x, out),
+            ),
+            Instructions::Portable => self.run::<16, false>(x, out),
+            Instructions::Avx2 | Instructions::Neon => vectorised(
+                #[inline(always)]
+                || self.run::<16, true>(x, out),
+            ),
         }
     }
 
     #[inline(always)]
-    fn run<const FUSED: bool>(&self, x: &[f32], out: &mut [f32]) {
+    fn run<const COLUMNS: usize, const FUSED: bool>(&self, x: &[f32], out: &mut [f32]) {
+        assert_eq!(COLUMNS, self.columns, "packed and multiplied alike");
         let panels = self.panels.chunks_exact(self.inputs * COLUMNS);
         let panels = panels.zip(self.bias.chunks_exact(COLUMNS));
         for (panel, (weights, bias)) in panels.enumerate() {
@@ -77,12 +83,12 @@ impl PackedMatrix {
             for (x, out) in rows {
                 let out = Place { out, first, width, stride: self.outputs };
                 match x.len() / self.inputs {
-                    1 => self.block::<1, FUSED>(x, weights, bias, out),
-                    2 => self.block::<2, FUSED>(x, weights, bias, out),
-                    3 => self.block::<3, FUSED>(x, weights, bias, out),
-                    4 => self.block::<4, FUSED>(x, weights, bias, out),
-                    5 => self.block::<5, FUSED>(x, weights, bias, out),
-                    _ => self.block::<ROWS, FUSED>(x, weights, bias, out),
+                    1 => self.block::<1, COLUMNS, FUSED>(x, weights, bias, out),
+                    2 => self.block::<2, COLUMNS, FUSED>(x, weights, bias, out),
+                    3 => self.block::<3, COLUMNS, FUSED>(x, weights, bias, out),
+                    4 => self.block::<4, COLUMNS, FUSED>(x, weights, bias, out),
+                    5 => self.block::<5, COLUMNS, FUSED>(x, weights, bias, out),
+                    _ => self.block::<ROWS, COLUMNS, FUSED>(x, weights, bias, out),
                 }
             }
         }
@@ -92,7 +98,7 @@ impl PackedMatrix {
     /// registers, which makes it three times as fast.
     #[allow(clippy::needless_range_loop, clippy::manual_memcpy, reason = "see above")]
     #[inline(always)]
-    fn block<const N: usize, const FUSED: bool>(
+    fn block<const N: usize, const COLUMNS: usize, const FUSED: bool>(
         &self,
         x: &[f32],
         weights: &[f32],
