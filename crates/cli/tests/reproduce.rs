@@ -84,6 +84,17 @@ fn a_table_is_trained_kept_and_compared() {
     let page = fs::read_to_string(folder.join("reproduction/en-de-tiny.html")).unwrap();
     assert!(page.contains("over context size") && page.contains("grouping, paper"));
 
+    // Cells that start from the weights of another are others.
+    let mut models = made.iter().map(|(_, file)| file.with_file_name("model"));
+    let sentence = models.find(|path| path.to_string_lossy().contains("sentence"));
+    reproduce("en-de")
+        .arg("--from")
+        .arg(sentence.unwrap())
+        .assert()
+        .success()
+        .stdout(contains("every cell starts from model"));
+    assert_eq!(cells().len(), 8);
+
     // A truncated outcome is no outcome: the cell is finished again, without training again.
     fs::write(&made[0].1, "{\"scores\":").unwrap();
     reproduce("en-de").assert().success().stderr(contains("cell 1 of 1"));

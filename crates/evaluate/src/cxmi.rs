@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 
 use abridge_corpus::tokenizer::special::SPACE_MARK;
-use abridge_corpus::{Document, Error, Tokenizer};
+use abridge_corpus::{Document, Error, Segment, Tokenizer};
 use abridge_model::random;
 use abridge_translate::{Result, Score, ScoreRequest, Translator};
 use serde::Serialize;
@@ -87,8 +87,14 @@ struct Case<'a> {
     document: &'a Document,
     place: usize,
     reference: [String; 1],
-    context: Vec<String>,
-    random: Vec<String>,
+    context: Past,
+    random: Past,
+}
+
+/// Sentences before another, with their references.
+struct Past {
+    sentences: Vec<String>,
+    references: Vec<String>,
 }
 
 /// Measures a model on documents with references. `done` hears how many of [`cxmi_sentences`] are
@@ -103,20 +109,21 @@ pub fn cxmi(
     let mut lines = Vec::with_capacity(cases.len());
     let mut tokens = Vec::with_capacity(cases.len());
     for chunk in cases.chunks(CHUNK * translator.threads()) {
-        let score = |context: &dyn for<'b> Fn(&'b Case<'_>) -> &'b [String]| {
+        let score = |past: for<'a> fn(&'a Case<'_>) -> Option<&'a Past>| {
             let requests: Vec<ScoreRequest<'_>> = chunk
                 .iter()
                 .map(|case| ScoreRequest {
                     source: &case.document.segments[case.place].source,
-                    context: context(case),
+                    context: past(case).map_or(&[], |past| &past.sentences),
+                    context_translations: past(case).map_or(&[], |past| &past.references),
                     candidates: &case.reference,
                 })
                 .collect();
             translator.score(&requests, &|_| {})
         };
-        let without = score(&|_| &[])?;
-        let with = score(&|case| &case.context)?;
-        let random = score(&|case| &case.random)?;
+        let without = score(|_| None)?;
+        let with = score(|case| Some(&case.context))?;
+        let random = score(|case| Some(&case.random))?;
         for (index, case) in chunk.iter().enumerate() {
             let gain = |scores: &[Vec<Score>]| -> Vec<f64> {
                 let pairs =
@@ -186,10 +193,8 @@ fn cases(documents: &[Document], settings: CxmiSettings) -> Result<Vec<Case<'_>>
             Some(*total - document.segments.len())
         })
         .collect();
-    let sources: Vec<&str> = documents
-        .iter()
-        .flat_map(|document| document.segments.iter().map(|segment| segment.source.as_str()))
-        .collect();
+    let segments: Vec<&Segment> =
+        documents.iter().flat_map(|document| &document.segments).collect();
     let mut cases = Vec::new();
     for (document, &start) in documents.iter().zip(&starts) {
         for (place, segment) in document.segments.iter().enumerate().skip(1) {
@@ -204,18 +209,24 @@ fn cases(documents: &[Document], settings: CxmiSettings) -> Result<Vec<Case<'_>>
             };
             let size = place.min(settings.context);
             let here = start..start + document.segments.len();
-            let other = elsewhere(&here, sources.len(), size, settings.seed, start + place)
+            let other = elsewhere(&here, segments.len(), size, settings.seed, start + place)
                 .ok_or_else(|| {
                     Error::new("there is too little text for the control with random context")
                         .remedy("give several documents")
                 })?;
-            let texts = |range: Range<usize>| sources[range].iter().map(ToString::to_string);
+            let past = |range: Range<usize>| Past {
+                sentences: segments[range.clone()].iter().map(|s| s.source.clone()).collect(),
+                references: segments[range]
+                    .iter()
+                    .map(|s| s.target.clone().unwrap_or_default())
+                    .collect(),
+            };
             cases.push(Case {
                 document,
                 place,
                 reference: [reference.clone()],
-                context: texts(start + place - size..start + place).collect(),
-                random: texts(other).collect(),
+                context: past(start + place - size..start + place),
+                random: past(other),
             });
         }
     }

@@ -119,7 +119,12 @@ fn a_gain_is_the_difference_of_two_scores() {
         let segment = &document.segments[line.sentence - 1];
         let reference = [segment.target.clone().unwrap()];
         let score = |context: &[String]| {
-            let request = ScoreRequest { source: &segment.source, context, candidates: &reference };
+            let request = ScoreRequest {
+                source: &segment.source,
+                context,
+                context_translations: &[],
+                candidates: &reference,
+            };
             translator.score(&[request], &|_| {}).unwrap()[0][0].sum
         };
         let before = &document.segments[..line.sentence - 1];

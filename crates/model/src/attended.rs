@@ -78,7 +78,7 @@ impl Model {
                 sources.len()
             )));
         }
-        check_sequences("translation", targets, self.config().target_vocabulary)?;
+        check_sequences("translation", targets.iter(), self.config().target_vocabulary)?;
         let words = self.words_before(targets);
         let views: Vec<View> = (0..sources.len()).map(|i| self.view(sources, i)).collect();
         let mut attended: Vec<Attended> = views

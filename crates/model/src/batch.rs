@@ -12,6 +12,9 @@ use crate::{Error, ModelConfig, Result};
 pub struct SourceBatch {
     /// The distinct sentences, each ending with [`END`](crate::tokens::END).
     pub sentences: Packed,
+    /// In models whose memory holds translations, that of each sentence, or no token where it is
+    /// not known; otherwise empty.
+    pub translations: Packed,
     /// What is translated.
     pub examples: Vec<Example>,
 }
@@ -38,7 +41,7 @@ pub struct Batch {
 impl SourceBatch {
     /// Refuses what does not fit the model.
     pub fn check(&self, config: &ModelConfig) -> Result<()> {
-        check_sequences("source sentence", &self.sentences, config.source_vocabulary)?;
+        check_sequences("source sentence", self.sentences.iter(), config.source_vocabulary)?;
         for (index, sentence) in self.sentences.iter().enumerate() {
             if sentence.len() > config.max_positions {
                 return refuse(format!(
@@ -48,6 +51,7 @@ impl SourceBatch {
                 ));
             }
         }
+        self.check_translations(config)?;
         let count = self.sentences.len();
         for (index, example) in self.examples.iter().enumerate() {
             let context = example.context.iter().flatten();
@@ -68,6 +72,25 @@ impl SourceBatch {
         }
         Ok(())
     }
+
+    fn check_translations(&self, config: &ModelConfig) -> Result<()> {
+        let (count, expected) = (self.translations.len(), self.sentences.len());
+        if count != 0 && count != expected {
+            return refuse(format!("{count} translations of {expected} sentences"));
+        }
+        let known: Vec<&[u32]> =
+            self.translations.iter().filter(|translation| !translation.is_empty()).collect();
+        for (index, translation) in known.iter().enumerate() {
+            if translation.len() > config.max_positions {
+                return refuse(format!(
+                    "context translation {index} has {} tokens, but the model takes at most {}",
+                    translation.len(),
+                    config.max_positions
+                ));
+            }
+        }
+        check_sequences("context translation", known.into_iter(), config.target_vocabulary)
+    }
 }
 
 impl Batch {
@@ -81,12 +104,16 @@ impl Batch {
                 self.targets.len()
             ));
         }
-        check_sequences("translation", &self.targets, config.target_vocabulary)
+        check_sequences("translation", self.targets.iter(), config.target_vocabulary)
     }
 }
 
-pub(crate) fn check_sequences(what: &str, sequences: &Packed, vocabulary: usize) -> Result<()> {
-    for (index, sequence) in sequences.iter().enumerate() {
+pub(crate) fn check_sequences<'a>(
+    what: &str,
+    sequences: impl Iterator<Item = &'a [u32]>,
+    vocabulary: usize,
+) -> Result<()> {
+    for (index, sequence) in sequences.enumerate() {
         if sequence.is_empty() {
             return refuse(format!("{what} {index} has no tokens, not even the end"));
         }

@@ -60,6 +60,11 @@ pub struct ModelConfig {
     /// encoder, if allowed above); from all of them if absent. Memory only.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub gradient_sentences: Option<usize>,
+    /// Whether the memory also holds the translations of the context sentences: beyond the paper.
+    /// They enter by the target embedding, through the same encoder and the same shortener. Memory
+    /// only.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub target_context: bool,
 
     /// Reproduces the quirks of the published implementation, so that its weights give its
     /// numbers. See the crate's documentation for the list.
@@ -192,9 +197,11 @@ impl ModelConfig {
         matches!(self.integration, Some(Integration::Serial | Integration::Parallel))
     }
 
-    /// Slots of the memory: the context sentences and, if it is kept, the current one.
+    /// Slots of the memory: the context sentences, the current one if it is kept, and the
+    /// translations of the context sentences if they are kept.
     pub fn memory_slots(&self) -> usize {
-        self.context_size + usize::from(self.current_in_memory)
+        let translations = if self.target_context { self.context_size } else { 0 };
+        self.context_size + usize::from(self.current_in_memory) + translations
     }
 
     /// Refuses what makes no sense, and says why.
@@ -304,6 +311,14 @@ impl ModelConfig {
                     .into()
             })?;
         }
+        refuse_if(self.target_context && (!memory || self.context_size == 0), || {
+            "target_context puts the translations of context sentences into the memory, but there \
+             is no memory or no context; set it to false, or context_size to at least 1"
+                .into()
+        })?;
+        refuse_if(self.target_context && self.as_published, || {
+            "target_context is beyond the published implementation; set as_published = false".into()
+        })?;
         refuse_if(memory && self.memory_slots() == 0, || {
             "the memory would always be empty: context_size is 0 and the current sentence is not \
              in it"
@@ -372,5 +387,19 @@ mod tests {
             .contains("always be empty")
         );
         assert!(reason(|c| c.context = Context::None).contains("remove it or set"));
+        assert!(
+            reason(|c| {
+                c.target_context = true;
+                c.context_size = 0;
+            })
+            .contains("there is no memory or no context")
+        );
+        assert!(
+            reason(|c| {
+                c.target_context = true;
+                c.as_published = true;
+            })
+            .contains("beyond the published")
+        );
     }
 }

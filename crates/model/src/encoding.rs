@@ -48,6 +48,28 @@ impl Model {
         self.encoder.forward(embedded, sequences.segments(), dropout)
     }
 
+    /// The states of sentences of both languages, read by the same encoder.
+    ///
+    /// # Shapes
+    /// - result: `[tokens, width]`, the source sentences first
+    pub(crate) fn states_of_both(
+        &self,
+        sentences: &BothLanguages,
+        dropout: &mut Dropout,
+    ) -> Tensor<2> {
+        let BothLanguages { source, target } = sentences;
+        if target.is_empty() {
+            return self.states(source, dropout);
+        }
+        let mut embedded = self.decoder.embedding.forward(target, dropout);
+        if !source.is_empty() {
+            let source = self.source_embedding.forward(source, dropout);
+            embedded = Tensor::cat(vec![source, embedded], 0);
+        }
+        let lengths = source.segments().lengths().chain(target.segments().lengths());
+        self.encoder.forward(embedded, &Segments::from_lengths(lengths), dropout)
+    }
+
     /// Sentence-level: the source alone.
     fn encode_alone(&self, batch: &SourceBatch, dropout: &mut Dropout) -> Encoded {
         let source = |example: &Example| batch.sentences.get(example.source).to_vec();
@@ -140,11 +162,11 @@ impl Model {
         let plan = MemoryPlan::new(self, shortener, batch);
 
         // Sentences that no gradient reaches are encoded apart, so that nothing is kept for them.
-        let trained = self.states(&plan.trained, dropout);
+        let trained = self.states_of_both(&plan.trained, dropout);
         let states = if plan.untrained.is_empty() {
             trained
         } else {
-            let untrained = self.states(&plan.untrained, dropout).detach();
+            let untrained = self.states_of_both(&plan.untrained, dropout).detach();
             Tensor::cat(vec![trained, untrained], 0)
         };
 
@@ -238,12 +260,24 @@ impl Kinds {
 /// An entry is a sentence and the length that a mean over it divides by.
 type Entry = (usize, usize);
 
+/// Sentences to read, one after the other.
+pub(crate) struct BothLanguages {
+    pub source: Packed,
+    pub target: Packed,
+}
+
+impl BothLanguages {
+    fn is_empty(&self) -> bool {
+        self.source.is_empty() && self.target.is_empty()
+    }
+}
+
 /// Who is encoded with and without a gradient, which entries are made, and who sees which.
 struct MemoryPlan {
     /// Sentences that a gradient may reach.
-    trained: Packed,
+    trained: BothLanguages,
     /// The others.
-    untrained: Packed,
+    untrained: BothLanguages,
     /// All sentences' states: the trained ones, then the others.
     segments: Segments,
     /// Where a sentence of the batch stands among them.
@@ -269,8 +303,12 @@ impl MemoryPlan {
         let config = model.config();
         // Missing slots are empty; the published implementation puts an empty sentence there.
         let empty_sentence = batch.sentences.len();
-        let tokens = |sentence: usize| {
-            if sentence == empty_sentence { &[END] } else { batch.sentences.get(sentence) }
+        // The translation of a sentence is a sentence, too, numbered after all of the source.
+        let first_translation = empty_sentence + 1;
+        let tokens = |sentence: usize| match sentence.checked_sub(first_translation) {
+            Some(translated) => batch.translations.get(translated),
+            None if sentence == empty_sentence => &[END],
+            None => batch.sentences.get(sentence),
         };
         let length = |sentence: usize| tokens(sentence).len();
         let occupants: Vec<Vec<(usize, usize)>> = batch
@@ -282,10 +320,18 @@ impl MemoryPlan {
                     sentence.map(|sentence| (slot, sentence))
                 });
                 let own = config.current_in_memory.then_some((config.own_slot(), example.source));
-                context.chain(own).collect()
+                let holds_translations = config.target_context && !batch.translations.is_empty();
+                let translated =
+                    example.context.iter().enumerate().filter_map(|(slot, sentence)| {
+                        let translation =
+                            first_translation + (*sentence).filter(|_| holds_translations)?;
+                        let is_known = !tokens(translation).is_empty();
+                        is_known.then_some((config.target_slot(slot), translation))
+                    });
+                context.chain(own).chain(translated).collect()
             })
             .collect();
-        let mut longest = vec![0; config.context_size + 1];
+        let mut longest = vec![0; config.memory_slots()];
         for &(slot, sentence) in occupants.iter().flatten() {
             longest[slot] = longest[slot].max(length(sentence));
         }
@@ -322,9 +368,15 @@ impl MemoryPlan {
         others.sort_unstable();
         others.dedup();
         let order = trained.iter().chain(&others);
+        let both = |sentences: &[usize]| {
+            let (source, target) =
+                sentences.split_at(sentences.partition_point(|&s| s < first_translation));
+            let pack = |part: &[usize]| Packed::new(part.iter().map(|&sentence| tokens(sentence)));
+            BothLanguages { source: pack(source), target: pack(target) }
+        };
         Self {
-            trained: Packed::new(trained.iter().map(|&sentence| tokens(sentence))),
-            untrained: Packed::new(others.iter().map(|&sentence| tokens(sentence))),
+            trained: both(&trained),
+            untrained: both(&others),
             segments: Segments::from_lengths(order.clone().map(|&sentence| length(sentence))),
             place_of: order.enumerate().map(|(place, &sentence)| (sentence, place)).collect(),
             whole: whole.items,

@@ -3,7 +3,8 @@
 //! A memory of context size C has slots 0 to C - 1 for the sentences before, oldest first, so that
 //! the previous sentence always stands in slot C - 1; where a document has not begun, slots are
 //! missing. If the current sentence's own entry is kept too, it stands in slot C. Slot `i` is
-//! marked by segment embedding `i`.
+//! marked by segment embedding `i`. Beyond the paper, the translations of the sentences before may
+//! stand in C further slots, in the same order.
 
 use burn::tensor::Tensor;
 
@@ -65,8 +66,17 @@ impl ModelConfig {
         self.context_size
     }
 
-    /// How far the gradient goes from `slot`.
+    /// The slot of the translation of the context sentence in `slot`.
+    pub fn target_slot(&self, slot: usize) -> usize {
+        self.context_size + usize::from(self.current_in_memory) + slot
+    }
+
+    /// How far the gradient goes from `slot`; from a translation as far as from its sentence.
     pub(crate) fn reach(&self, slot: usize) -> Reach {
+        let slot = match slot.checked_sub(self.target_slot(0)) {
+            Some(sentence) if self.target_context => sentence,
+            _ => slot,
+        };
         let is_open = |nearest| slot + nearest >= self.context_size;
         if slot == self.own_slot() {
             Reach::Encoder
@@ -98,23 +108,30 @@ pub struct Remembered {
     pub tokens: Vec<u32>,
     /// Its memory entry, in models with a memory.
     pub entry: Option<MemoryEntry>,
+    /// Its translation, in models whose memory holds translations, once there is one.
+    pub translation: Option<Translated>,
+}
+
+/// A translation that the memory holds.
+#[derive(Clone, Debug)]
+pub struct Translated {
+    /// Its tokens, the end included.
+    pub tokens: Vec<u32>,
+    /// Its memory entry.
+    pub entry: MemoryEntry,
 }
 
 impl Remembered {
     /// The number of values that are kept, projections included.
     pub fn values(&self) -> usize {
-        self.entry.as_ref().map_or(0, |entry| {
-            let count = |tensor: &Tensor<2>| tensor.dims().iter().product::<usize>();
-            let projected = entry.projected.iter();
-            count(&entry.rows)
-                + entry.weights.as_ref().map_or(0, count)
-                + projected.map(|p| count(&p.key) + count(&p.value)).sum::<usize>()
-        })
+        let translation = self.translation.as_ref().map(|translation| &translation.entry);
+        self.entry.iter().chain(translation).map(MemoryEntry::values).sum()
     }
 
     /// The memory that it takes: tokens, entry and projections.
     pub fn size_in_bytes(&self) -> usize {
-        self.tokens.len() * size_of::<u32>() + self.values() * size_of::<f32>()
+        let translation = self.translation.as_ref().map_or(0, |t| t.tokens.len());
+        (self.tokens.len() + translation) * size_of::<u32>() + self.values() * size_of::<f32>()
     }
 
     /// The same with storage of its own.
@@ -124,17 +141,33 @@ impl Remembered {
     /// copied.
     #[must_use]
     pub fn owned(&self) -> Self {
-        let copy = |tensor: &Tensor<2>| Tensor::from_data(tensor.to_data(), &tensor.device());
-        let entry = self.entry.as_ref().map(|entry| MemoryEntry {
-            rows: copy(&entry.rows),
-            weights: entry.weights.as_ref().map(copy),
-            projected: entry
-                .projected
-                .iter()
-                .map(|layer| KeyValue { key: copy(&layer.key), value: copy(&layer.value) })
-                .collect(),
+        let translation = self.translation.as_ref().map(|translation| Translated {
+            tokens: translation.tokens.clone(),
+            entry: translation.entry.owned(),
         });
-        Self { tokens: self.tokens.clone(), entry }
+        let entry = self.entry.as_ref().map(MemoryEntry::owned);
+        Self { tokens: self.tokens.clone(), entry, translation }
+    }
+}
+
+impl MemoryEntry {
+    fn values(&self) -> usize {
+        let count = |tensor: &Tensor<2>| tensor.dims().iter().product::<usize>();
+        let projected = self.projected.iter();
+        count(&self.rows)
+            + self.weights.as_ref().map_or(0, count)
+            + projected.map(|p| count(&p.key) + count(&p.value)).sum::<usize>()
+    }
+
+    fn owned(&self) -> Self {
+        let copy = |tensor: &Tensor<2>| Tensor::from_data(tensor.to_data(), &tensor.device());
+        let layer =
+            |layer: &KeyValue| KeyValue { key: copy(&layer.key), value: copy(&layer.value) };
+        Self {
+            rows: copy(&self.rows),
+            weights: self.weights.as_ref().map(copy),
+            projected: self.projected.iter().map(layer).collect(),
+        }
     }
 }
 

@@ -13,6 +13,13 @@ pub struct Segments {
     offsets: Vec<usize>,
 }
 
+impl Default for Segments {
+    /// None at all.
+    fn default() -> Self {
+        Self::from_lengths([])
+    }
+}
+
 impl Segments {
     /// Segments of the given lengths, one after the other. A length may be 0.
     pub fn from_lengths(lengths: impl IntoIterator<Item = usize>) -> Self {
@@ -62,7 +69,7 @@ impl Segments {
 }
 
 /// Token sequences, packed.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Packed {
     tokens: Vec<u32>,
     segments: Segments,

@@ -207,6 +207,7 @@ impl Width {
             current_in_memory: false,
             context_encoder_gradient: true,
             gradient_sentences: None,
+            target_context: false,
             as_published: false,
         }
     }

@@ -5,12 +5,13 @@
 
 use burn::tensor::Tensor;
 
-use crate::batch::{Example, SourceBatch};
+use crate::batch::{Example, SourceBatch, check_sequences};
 use crate::config::Context;
 use crate::context_rows::ContextRows;
 use crate::decoder::{Seen, Sources};
 use crate::dropout::Dropout;
-use crate::memory::{MemoryEntry, Remembered};
+use crate::encoding::BothLanguages;
+use crate::memory::{MemoryEntry, Remembered, Translated};
 use crate::model::Model;
 use crate::ops::{Block, KeyValue};
 use crate::packed::Packed;
@@ -38,14 +39,23 @@ pub struct Seat<'a> {
     pub context: Vec<Option<&'a Remembered>>,
 }
 
+/// What is stored of a memory entry: its rows, and the weight of each token for each group.
+pub type StoredEntry = (Tensor<2>, Option<Tensor<2>>);
+
 impl Model {
     /// Reads sentences: encodes, shortens and projects each of them once.
     pub fn read(&self, sentences: &Packed) -> Result<Vec<Reading>> {
-        let alone = SourceBatch { sentences: sentences.clone(), examples: Vec::new() };
+        let alone = SourceBatch {
+            sentences: sentences.clone(),
+            translations: Packed::default(),
+            examples: Vec::new(),
+        };
         alone.check(self.config())?;
         if matches!(self.config().context, Context::SingleEncoder | Context::MultiEncoder) {
-            let remembered = |tokens: &[u32]| Remembered { tokens: tokens.to_vec(), entry: None };
-            let reading = |tokens| Reading { states: None, remembered: remembered(tokens) };
+            let reading = |tokens: &[u32]| Reading {
+                states: None,
+                remembered: Remembered { tokens: tokens.to_vec(), entry: None, translation: None },
+            };
             return Ok(sentences.iter().map(reading).collect());
         }
         let segments = sentences.segments();
@@ -53,9 +63,31 @@ impl Model {
         let mut entries = self.entries(&states, sentences).into_iter();
         let readings = sentences.iter().zip(segments.ranges()).map(|(tokens, range)| Reading {
             states: Some(states.clone().narrow(0, range.start, range.len())),
-            remembered: Remembered { tokens: tokens.to_vec(), entry: entries.next() },
+            remembered: Remembered {
+                tokens: tokens.to_vec(),
+                entry: entries.next(),
+                translation: None,
+            },
         });
         Ok(readings.collect())
+    }
+
+    /// Reads translations, for a memory that holds them.
+    pub fn read_translations(&self, translations: &Packed) -> Result<Vec<Translated>> {
+        check_sequences("translation", translations.iter(), self.config().target_vocabulary)?;
+        if !self.config().target_context {
+            return Err(Error::Input("the memory of this model holds no translations".into()));
+        }
+        if translations.is_empty() {
+            return Ok(Vec::new());
+        }
+        let both = BothLanguages { source: Packed::default(), target: translations.clone() };
+        let states = self.states_of_both(&both, &mut Dropout::off());
+        let entries = self.entries(&states, translations);
+        let translated = translations.iter().zip(entries);
+        Ok(translated
+            .map(|(tokens, entry)| Translated { tokens: tokens.to_vec(), entry })
+            .collect())
     }
 
     /// One memory entry per sentence, in models with a memory.
@@ -88,29 +120,39 @@ impl Model {
 
     /// Brings back what was remembered of a sentence from its tokens and, in models with a memory,
     /// the rows and group weights of its entry; the projections are computed again.
-    pub fn remember(
-        &self,
-        tokens: Vec<u32>,
-        entry: Option<(Tensor<2>, Option<Tensor<2>>)>,
-    ) -> Result<Remembered> {
-        let sentence = Packed::new([&tokens]);
-        SourceBatch { sentences: sentence, examples: Vec::new() }.check(self.config())?;
+    pub fn remember(&self, tokens: Vec<u32>, entry: Option<StoredEntry>) -> Result<Remembered> {
+        let sentences = Packed::new([&tokens]);
+        SourceBatch { sentences, translations: Packed::default(), examples: Vec::new() }
+            .check(self.config())?;
         if entry.is_some() != self.shortener.is_some() {
             return Err(foreign());
         }
-        let entry = entry.map(|(rows, weights)| {
-            let config = self.config();
-            let expected = [config.entry_rows(tokens.len()), config.width];
-            if rows.dims() != expected {
-                return Err(Error::Input(format!(
-                    "a memory entry of {:?} rows and channels, but the model makes {expected:?}",
-                    rows.dims()
-                )));
-            }
-            let projected = self.decoder.project_context(&ContextRows::new(rows.clone()));
-            Ok(MemoryEntry { rows, weights, projected })
-        });
-        Ok(Remembered { tokens, entry: entry.transpose()? })
+        let entry = entry.map(|entry| self.remember_entry(tokens.len(), entry)).transpose()?;
+        Ok(Remembered { tokens, entry, translation: None })
+    }
+
+    /// Brings back a translation that the memory held.
+    pub fn remember_translation(&self, tokens: Vec<u32>, entry: StoredEntry) -> Result<Translated> {
+        let sequence = std::iter::once(tokens.as_slice());
+        check_sequences("translation", sequence, self.config().target_vocabulary)?;
+        if !self.config().target_context {
+            return Err(foreign());
+        }
+        let entry = self.remember_entry(tokens.len(), entry)?;
+        Ok(Translated { tokens, entry })
+    }
+
+    fn remember_entry(&self, tokens: usize, (rows, weights): StoredEntry) -> Result<MemoryEntry> {
+        let config = self.config();
+        let expected = [config.entry_rows(tokens), config.width];
+        if rows.dims() != expected {
+            return Err(Error::Input(format!(
+                "a memory entry of {:?} rows and channels, but the model makes {expected:?}",
+                rows.dims()
+            )));
+        }
+        let projected = self.decoder.project_context(&ContextRows::new(rows.clone()));
+        Ok(MemoryEntry { rows, weights, projected })
     }
 
     /// Prepares the translation of sentences that were read, with what is remembered of others.
@@ -158,6 +200,14 @@ impl Model {
                 let entry = remembered.entry.as_ref().ok_or_else(foreign)?;
                 blocks.push(Block { rows: entries.place(entry), slot: Some(slot) });
             }
+            for (slot, remembered) in seat.context.iter().enumerate() {
+                let translation = remembered.and_then(|sentence| sentence.translation.as_ref());
+                let Some(translation) = translation.filter(|_| config.target_context) else {
+                    continue;
+                };
+                let slot = Some(config.target_slot(slot));
+                blocks.push(Block { rows: entries.place(&translation.entry), slot });
+            }
             seen.push(Seen { source, context: blocks });
         }
         let projected = entries.gather(config.decoder_layers);
@@ -186,7 +236,7 @@ fn joined(seats: &[Seat<'_>]) -> SourceBatch {
             .collect(),
     });
     let examples = examples.collect();
-    SourceBatch { sentences: Packed::new(sentences), examples }
+    SourceBatch { sentences: Packed::new(sentences), translations: Packed::default(), examples }
 }
 
 /// The entries that some sentences look at, each once, one after the other.

@@ -58,6 +58,7 @@ fn each_example_alone_gives_the_same() {
             let alone = Batch {
                 source: SourceBatch {
                     sentences: whole.source.sentences.clone(),
+                    translations: Packed::default(),
                     examples: vec![whole.source.examples[index].clone()],
                 },
                 targets: Packed::new([whole.targets.get(index)]),
@@ -74,7 +75,11 @@ fn permuting_the_batch_permutes_the_output() {
         let order = [3, 0, 6, 1, 5, 2, 4];
         let examples = order.map(|i| straight.source.examples[i].clone()).to_vec();
         let permuted = Batch {
-            source: SourceBatch { sentences: straight.source.sentences.clone(), examples },
+            source: SourceBatch {
+                sentences: straight.source.sentences.clone(),
+                translations: Packed::default(),
+                examples,
+            },
             targets: Packed::new(order.map(|i| straight.targets.get(i))),
         };
         let expected = logits_by_example(model, &straight);
@@ -177,6 +182,7 @@ fn candidates_of_one_source_share_its_encoding() {
         let shared = Batch {
             source: SourceBatch {
                 sentences: whole.source.sentences.clone(),
+                translations: Packed::default(),
                 examples: vec![example.clone(); 3],
             },
             targets: Packed::new(&candidates),

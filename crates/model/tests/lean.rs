@@ -17,7 +17,13 @@ fn sources(model: &Model, sentences: usize) -> abridge_model::Sources {
     let examples = (0..sentences)
         .map(|source| Example { source, context: model.config().slots(source, Purpose::Inference) })
         .collect();
-    model.sources(&SourceBatch { sentences: Packed::new(text), examples }).unwrap()
+    model
+        .sources(&SourceBatch {
+            sentences: Packed::new(text),
+            translations: Packed::default(),
+            examples,
+        })
+        .unwrap()
 }
 
 #[test]

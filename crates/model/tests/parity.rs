@@ -103,7 +103,11 @@ impl Case {
             let context = slots.iter().map(|slot| slot.map(|slot| first + slot)).collect();
             examples.push(Example { source: sentences.len() - 1, context });
         }
-        let source = SourceBatch { sentences: Packed::new(sentences), examples };
+        let source = SourceBatch {
+            sentences: Packed::new(sentences),
+            translations: Packed::default(),
+            examples,
+        };
         Batch { source, targets: Packed::new(targets) }
     }
 

@@ -67,6 +67,10 @@ fn coword_dropout(batch: &mut Batch, probability: f64, key: u64) {
             })
             .collect();
         if hidden != whole {
+            if !batch.translations.is_empty() {
+                let translation = batch.translations.sentence(*source).to_vec();
+                batch.translations.push(&translation);
+            }
             *source = batch.sentences.len();
             batch.sentences.push(&hidden);
         }

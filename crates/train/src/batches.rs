@@ -67,7 +67,11 @@ pub fn for_model(batch: &batch::Batch) -> Batch {
     let examples =
         examples.map(|(&source, context)| Example { source, context: context.clone() }).collect();
     Batch {
-        source: SourceBatch { sentences: packed(&batch.sentences), examples },
+        source: SourceBatch {
+            sentences: packed(&batch.sentences),
+            translations: packed(&batch.translations),
+            examples,
+        },
         targets: packed(&batch.targets),
     }
 }

@@ -114,6 +114,7 @@ impl TrainRecipe {
         BatchSettings {
             context_size: config.context_size,
             max_tokens: self.batches.max_tokens,
+            target_context: config.target_context,
             seed: self.seed.0,
             order,
         }

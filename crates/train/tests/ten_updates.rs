@@ -42,6 +42,7 @@ fn batches(together: bool) -> Vec<Batch> {
     let batch = |pairs: &[(Vec<u32>, Vec<u32>)]| Batch {
         source: SourceBatch {
             sentences: Packed::new(pairs.iter().map(|pair| &pair.0)),
+            translations: Packed::default(),
             examples: (0..pairs.len())
                 .map(|source| Example { source, context: Vec::new() })
                 .collect(),

@@ -18,9 +18,9 @@ const WINDOW: usize = 256;
 pub struct DocumentSettings<'a> {
     /// How many sentences are looked back at; as many as the model can by default.
     pub context: Option<usize>,
-    /// How many sentences at the start, in reading order, are left out: their translations are
-    /// known from an earlier run. Those after them look back at them all the same.
-    pub skip: usize,
+    /// The translations of the first sentences, in reading order, if they are known from an earlier
+    /// run: these are left out. Those after them look back at them all the same.
+    pub known: &'a [String],
     /// What accompanies the translation.
     pub control: Control<'a>,
 }
@@ -59,17 +59,21 @@ impl Translator {
         take: &mut dyn FnMut(usize, Translation) -> std::result::Result<(), E>,
     ) -> std::result::Result<(), E> {
         let context = self.context(how.context)?;
-        let mut skip = how.skip;
+        let mut skip = how.known.len();
         // The session of the document that a window ended within.
         let mut begun: Option<(usize, Session)> = None;
         let mut window: Vec<(usize, Range<usize>)> = Vec::new();
         let mut filled = 0;
         for (number, document) in documents.iter().enumerate() {
             let known = skip.min(document.len());
+            let translations = &how.known[how.known.len() - skip..][..known];
             skip -= known;
             let mut start = known;
             if known > 0 && known < document.len() {
-                begun = Some((number, self.reread(&document[..known], context, settings)?));
+                begun = Some((
+                    number,
+                    self.reread(&document[..known], translations, context, settings)?,
+                ));
             }
             while start < document.len() {
                 let end = document.len().min(start + WINDOW - filled);
@@ -122,11 +126,12 @@ impl Translator {
     fn reread(
         &self,
         sentences: &[String],
+        translations: &[String],
         context: usize,
         settings: &BeamSettings,
     ) -> Result<Session> {
         let mut session = self.session(Some(context))?;
-        self.remember_only(&mut session, sentences, settings)?;
+        self.remember_only(&mut session, sentences, translations, settings)?;
         Ok(session)
     }
 }

@@ -17,6 +17,8 @@ pub struct ScoreRequest<'a> {
     pub source: &'a str,
     /// The sentences before it, oldest first; only the last ones are used.
     pub context: &'a [String],
+    /// Their translations, for a model whose memory holds them; may be missing.
+    pub context_translations: &'a [String],
     /// What is scored.
     pub candidates: &'a [String],
 }
@@ -66,6 +68,7 @@ impl Translator {
         let most = self.context(None)?;
         let longest = self.model().config().max_positions;
         let mut sentences = Vec::new();
+        let mut translations: Vec<Vec<u32>> = Vec::new();
         let mut examples = Vec::new();
         let mut targets = Vec::new();
         for (place, request) in requests.iter().enumerate() {
@@ -73,6 +76,15 @@ impl Translator {
             let past = request.context.len().min(most);
             let context = &request.context[request.context.len() - past..];
             sentences.extend(context.iter().map(|sentence| self.encode(sentence)));
+            if self.model().config().target_context {
+                // Aligned at their ends: the newest translation is that of the newest sentence.
+                let known = request.context_translations;
+                translations.extend((0..past).rev().map(|back| {
+                    let place = known.len().checked_sub(back + 1);
+                    place.map_or_else(Vec::new, |place| self.translation_tokens(&known[place]))
+                }));
+                translations.push(Vec::new());
+            }
             sentences.push(self.encode(request.source));
             if let Some(long) = sentences[first..].iter().find(|tokens| tokens.len() > longest) {
                 let (sentence, tokens) = (start + place + 1, long.len());
@@ -96,7 +108,11 @@ impl Translator {
         if targets.is_empty() {
             return Ok(vec![Vec::new(); requests.len()]);
         }
-        let source = SourceBatch { sentences: Packed::new(sentences), examples };
+        let source = SourceBatch {
+            sentences: Packed::new(sentences),
+            translations: Packed::new(translations),
+            examples,
+        };
         let batch = Batch { source, targets: Packed::new(&targets) };
         let logits = self.model().forward(&batch, &mut Dropout::off())?;
         let [_, vocabulary] = logits.dims();

@@ -2,7 +2,8 @@
 //!
 //! ```text
 //! "ABRIDGES" · version · model hash · context · sentences · count · count × sentence · SHA-256
-//! sentence: tokens · 0, or 1 · rows · 0, or 1 · group weights
+//! sentence: tokens · 0, or 1 · rows · 0, or 1 · group weights · 0, or 1 · translation
+//! translation: tokens · 1 · rows · 0, or 1 · group weights
 //! ```
 //!
 //! Numbers are little-endian. Projected keys and values are not stored: they are a few matrix
@@ -11,7 +12,7 @@
 
 use std::collections::VecDeque;
 
-use abridge_model::Remembered;
+use abridge_model::{MemoryEntry, Remembered, StoredEntry};
 use burn::tensor::{Device, Tensor, TensorData};
 use sha2::{Digest, Sha256};
 
@@ -20,7 +21,7 @@ use crate::translator::Translator;
 use crate::{Error, Result};
 
 const MAGIC: &[u8; 8] = b"ABRIDGES";
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
 const CHECKSUM: usize = 32;
 
 impl Session {
@@ -34,12 +35,10 @@ impl Session {
         out.bytes.extend_from_slice(&self.sentences.to_le_bytes());
         out.number(self.past.len() as u32);
         for remembered in &self.past {
-            out.number(remembered.tokens.len() as u32);
-            remembered.tokens.iter().for_each(|&token| out.number(token));
-            let entry = remembered.entry.as_ref();
-            out.matrix(entry.map(|entry| &entry.rows));
-            if let Some(entry) = entry {
-                out.matrix(entry.weights.as_ref());
+            out.sentence(&remembered.tokens, remembered.entry.as_ref());
+            out.bytes.push(u8::from(remembered.translation.is_some()));
+            if let Some(translation) = &remembered.translation {
+                out.sentence(&translation.tokens, Some(&translation.entry));
             }
         }
         let checksum = Sha256::digest(&out.bytes);
@@ -87,6 +86,18 @@ impl Translator {
     }
 
     fn remembered(&self, input: &mut Reader<'_>) -> Result<Remembered> {
+        let (tokens, entry) = self.sentence(input)?;
+        let mut remembered = self.model().remember(tokens, entry)?;
+        if input.mark()? {
+            let (tokens, Some(entry)) = self.sentence(input)? else {
+                return damaged("a translation without its entry");
+            };
+            remembered.translation = Some(self.model().remember_translation(tokens, entry)?);
+        }
+        Ok(remembered)
+    }
+
+    fn sentence(&self, input: &mut Reader<'_>) -> Result<(Vec<u32>, Option<StoredEntry>)> {
         let device = self.model().device();
         let tokens = input.tokens(self.model().config().max_positions)?;
         let rows = input.matrix(&device)?;
@@ -99,7 +110,7 @@ impl Translator {
         {
             return damaged("group weights of another sentence");
         }
-        Ok(self.model().remember(tokens, entry)?)
+        Ok((tokens, entry))
     }
 }
 
@@ -120,6 +131,17 @@ impl Writer {
     fn sized(&mut self, bytes: &[u8]) {
         self.number(bytes.len() as u32);
         self.bytes.extend_from_slice(bytes);
+    }
+
+    fn sentence(&mut self, tokens: &[u32], entry: Option<&MemoryEntry>) {
+        self.number(tokens.len() as u32);
+        for &token in tokens {
+            self.number(token);
+        }
+        self.matrix(entry.map(|entry| &entry.rows));
+        if let Some(entry) = entry {
+            self.matrix(entry.weights.as_ref());
+        }
     }
 
     fn matrix(&mut self, matrix: Option<&Tensor<2>>) {
@@ -176,11 +198,17 @@ impl<'a> Reader<'a> {
             .collect())
     }
 
-    fn matrix(&mut self, device: &Device) -> Result<Option<Tensor<2>>> {
+    fn mark(&mut self) -> Result<bool> {
         match self.array::<1>()? {
-            [0] => return Ok(None),
-            [1] => {}
-            [other] => return damaged(format!("a mark of {other} where 0 or 1 stands")),
+            [0] => Ok(false),
+            [1] => Ok(true),
+            [other] => damaged(format!("a mark of {other} where 0 or 1 stands")),
+        }
+    }
+
+    fn matrix(&mut self, device: &Device) -> Result<Option<Tensor<2>>> {
+        if !self.mark()? {
+            return Ok(None);
         }
         let (rows, columns) = (self.number()? as usize, self.number()? as usize);
         let count = rows.checked_mul(columns).and_then(|count| count.checked_mul(4));

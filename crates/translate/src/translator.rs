@@ -129,6 +129,21 @@ impl Translator {
     }
 }
 
+impl Translator {
+    /// The tokens of a translation that the memory is to hold, the end included.
+    ///
+    /// Always those of the text, also where a search found it in other pieces: so a document goes
+    /// on in the same way from a stored session, from a file, or from given translations.
+    pub(crate) fn translation_tokens(&self, text: &str) -> Vec<u32> {
+        let mut tokens = sentence_tokens(&mut self.target.encoder(), text);
+        tokens.truncate(self.model.config().max_positions - 1);
+        if tokens.last() != Some(&END) {
+            tokens.push(END);
+        }
+        tokens
+    }
+}
+
 /// As [`Translator::encode`], with an encoder that remembers words.
 pub(crate) fn sentence_tokens(encoder: &mut Encoder<'_>, sentence: &str) -> Vec<u32> {
     let mut tokens = Vec::new();

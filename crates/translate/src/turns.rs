@@ -2,7 +2,9 @@
 //!
 //! This is the one walk that everything takes: a live session is one turn, a server's requests are
 //! several, and files are a few documents at a time. With context of the source side nothing waits
-//! for a translation, so all sentences are read, and then decoded, in batches of similar length.
+//! for a translation, so all sentences are read, and then decoded, in batches of similar length. A
+//! model whose memory holds translations, too, decodes the first sentences of all documents, then
+//! the second ones, and so on.
 
 use std::sync::atomic::AtomicBool;
 
@@ -90,8 +92,13 @@ impl Translator {
             return Err(Error::Session("the session belongs to another model".into()));
         }
         let (pieces, counts) = self.pieces(turns, settings);
-        let readings = self.read_all(&pieces, control)?;
-        let found = self.search_all(&pieces, &readings, turns, settings, control)?;
+        let mut readings = self.read_all(&pieces, control)?;
+        let found = if self.model().config().target_context {
+            self.search_in_order(&pieces, &mut readings, turns, settings, control)?
+        } else {
+            let all: Vec<usize> = (0..pieces.len()).collect();
+            self.search_all(&all, &pieces, &readings, turns, settings, control)?
+        };
 
         // Looked at once: a turn is either stopped altogether or not at all.
         let stopped: Vec<bool> =
@@ -113,14 +120,20 @@ impl Translator {
     }
 
     /// Reads the next sentences of a document without translating them.
+    ///
+    /// `translations` are those of the sentences, in order, or of none of them. They matter only to
+    /// a model whose memory holds translations, and only those of sentences that are not split.
     pub fn remember_only<S: AsRef<str>>(
         &self,
         session: &mut Session,
         sentences: &[S],
+        translations: &[S],
         settings: &BeamSettings,
     ) -> Result<()> {
         // Those that will be forgotten at once are only counted.
-        let (counted, read) = sentences.split_at(sentences.len().saturating_sub(session.context));
+        let forgotten = sentences.len().saturating_sub(session.context);
+        let (counted, read) = sentences.split_at(forgotten);
+        let translations = translations.get(forgotten..).unwrap_or_default();
         let mut encoder = self.source().encoder();
         for sentence in counted {
             let parts = self.parts(sentence.as_ref(), settings, &mut encoder).len();
@@ -129,7 +142,17 @@ impl Translator {
         let sentences = read.iter().map(AsRef::as_ref).collect();
         let mut turns = [Turn { session, sentences }];
         let (pieces, counts) = self.pieces(&turns, settings);
-        let readings = self.read_all(&pieces, &Control::default())?;
+        let mut readings = self.read_all(&pieces, &Control::default())?;
+        if self.model().config().target_context {
+            let starts = counts[0].iter().scan(0, |next, &count| {
+                *next += count;
+                Some((*next - count, count))
+            });
+            let whole = starts.zip(translations).filter(|((_, count), _)| *count == 1);
+            let (places, texts): (Vec<usize>, Vec<&str>) =
+                whole.map(|((place, _), text)| (place, text.as_ref())).unzip();
+            self.remember_translations(&mut readings, &places, &texts)?;
+        }
         advance(&mut turns, &counts, &readings, &[]);
         Ok(())
     }
@@ -205,7 +228,8 @@ impl Translator {
 
     /// Reads everything once, in batches of similar length.
     fn read_all(&self, pieces: &[Piece<'_>], control: &Control<'_>) -> Result<Vec<Reading>> {
-        let batches = batches(pieces, control.batch);
+        let all: Vec<usize> = (0..pieces.len()).collect();
+        let batches = batches(&all, pieces, control.batch);
         let read = self.workers().run(batches.clone(), |batch: Vec<usize>| {
             let tokens = batch.iter().map(|&place| &pieces[place].tokens);
             Ok(self.model().read(&Packed::new(tokens))?)
@@ -213,16 +237,63 @@ impl Translator {
         Ok(in_order(&batches, read))
     }
 
-    /// Decodes everything, in batches of similar length.
+    /// Decodes sentence after sentence of each turn, and remembers what was made of it before the
+    /// next.
+    fn search_in_order(
+        &self,
+        pieces: &[Piece<'_>],
+        readings: &mut [Reading],
+        turns: &[Turn<'_>],
+        settings: &BeamSettings,
+        control: &Control<'_>,
+    ) -> Result<Vec<Found>> {
+        let mut all: Vec<(usize, Found)> = Vec::with_capacity(pieces.len());
+        let last = pieces.iter().map(|piece| piece.place).max();
+        for wave in 0..last.map_or(0, |last| last + 1) {
+            let places: Vec<usize> =
+                (0..pieces.len()).filter(|&place| pieces[place].place == wave).collect();
+            let found = self.search_all(&places, pieces, readings, turns, settings, control)?;
+            let texts: Vec<String> = places
+                .iter()
+                .zip(&found)
+                .map(|(&place, found)| match found.hypotheses.first() {
+                    Some(best) if !pieces[place].is_blank => self.target().decode(&best.tokens),
+                    _ => String::new(),
+                })
+                .collect();
+            self.remember_translations(readings, &places, &texts)?;
+            all.extend(places.into_iter().zip(found));
+        }
+        all.sort_by_key(|(place, _)| *place);
+        Ok(all.into_iter().map(|(_, found)| found).collect())
+    }
+
+    /// Puts translations beside the sentences that they are of.
+    fn remember_translations<S: AsRef<str>>(
+        &self,
+        readings: &mut [Reading],
+        places: &[usize],
+        texts: &[S],
+    ) -> Result<()> {
+        let tokens = texts.iter().map(|text| self.translation_tokens(text.as_ref()));
+        let tokens = Packed::new(tokens.collect::<Vec<_>>());
+        for (&place, translated) in places.iter().zip(self.model().read_translations(&tokens)?) {
+            readings[place].remembered.translation = Some(translated);
+        }
+        Ok(())
+    }
+
+    /// Decodes the pieces at the given places, in batches of similar length.
     fn search_all(
         &self,
+        places: &[usize],
         pieces: &[Piece<'_>],
         readings: &[Reading],
         turns: &[Turn<'_>],
         settings: &BeamSettings,
         control: &Control<'_>,
     ) -> Result<Vec<Found>> {
-        let batches = batches(pieces, control.batch);
+        let batches = batches(places, pieces, control.batch);
         let found = self.workers().run(batches.clone(), |batch: Vec<usize>| {
             let seats: Vec<Seat<'_>> =
                 batch.iter().map(|&place| self.seat(place, pieces, readings, turns)).collect();
@@ -345,8 +416,8 @@ fn key(piece: &Piece<'_>, turns: &[Turn<'_>]) -> u64 {
 }
 
 /// Places of pieces in batches, longest pieces first.
-fn batches(pieces: &[Piece<'_>], most: usize) -> Vec<Vec<usize>> {
-    let mut order: Vec<usize> = (0..pieces.len()).collect();
+fn batches(places: &[usize], pieces: &[Piece<'_>], most: usize) -> Vec<Vec<usize>> {
+    let mut order: Vec<usize> = places.to_vec();
     order.sort_by_key(|&place| std::cmp::Reverse(pieces[place].tokens.len()));
     let mut batches: Vec<Vec<usize>> = Vec::new();
     let mut filled = 0;

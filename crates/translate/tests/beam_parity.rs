@@ -68,7 +68,11 @@ impl Case {
                 let source = history.len();
                 let context = self.model.config().slots(source, Purpose::Training);
                 let examples = vec![Example { source, context }];
-                SourceBatch { sentences: Packed::new(sentences), examples }
+                SourceBatch {
+                    sentences: Packed::new(sentences),
+                    translations: Packed::default(),
+                    examples,
+                }
             })
             .collect()
     }
@@ -123,7 +127,7 @@ fn together(batches: &[SourceBatch]) -> SourceBatch {
             context: example.context.iter().map(|slot| slot.map(|slot| first + slot)).collect(),
         }));
     }
-    SourceBatch { sentences: Packed::new(sentences), examples }
+    SourceBatch { sentences: Packed::new(sentences), translations: Packed::default(), examples }
 }
 
 #[test]

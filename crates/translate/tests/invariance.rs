@@ -95,6 +95,7 @@ fn re_encoded(translator: &Translator, document: &[String]) -> Vec<Vec<u32>> {
         let context = model.config().slots(position, Purpose::Inference);
         let batch = SourceBatch {
             sentences: Packed::new(&sentences),
+            translations: Packed::default(),
             examples: vec![Example { source: position, context }],
         };
         let sources = model.sources(&batch).unwrap();
@@ -168,7 +169,8 @@ fn windows_and_skipped_sentences_change_nothing() {
     let whole = flat(&whole);
     for skip in [0, 1, 69, 70, 72, 200, 374, 375] {
         let mut rest = Vec::new();
-        let how = DocumentSettings { skip, ..DocumentSettings::default() };
+        let known = vec![String::new(); skip];
+        let how = DocumentSettings { known: &known, ..DocumentSettings::default() };
         translator
             .translate_in_order(&documents, &quick, &how, &mut |_, translation| {
                 rest.push(translation);

@@ -4,6 +4,7 @@ use std::io::Write;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use abridge_model::weights::ModelDirectory;
 use abridge_model::{DeviceKind, Preset};
 use anyhow::ensure;
 use clap::Args;
@@ -76,6 +77,10 @@ pub struct Reproduce {
     /// A setting of all training recipes, for instance `stop.max_updates=2000`; may be repeated.
     #[arg(long = "set", value_name = "KEY=VALUE")]
     settings: Vec<String>,
+    /// A model directory whose weights every cell starts from, such as that of the sentence-level
+    /// cell; what it lacks is initialised.
+    #[arg(long, value_name = "MODEL")]
+    from: Option<PathBuf>,
     /// Workers of training; as many as there are cores by default.
     #[arg(long, value_name = "COUNT")]
     workers: Option<usize>,
@@ -153,13 +158,15 @@ impl Reproduce {
     }
 
     fn trained(&self, pair: Pair, grid: &[(Preset, usize)]) -> anyhow::Result<()> {
+        let from = self.from.as_deref().map(ModelDirectory::open).transpose()?;
+        let from = from.as_ref().map(ModelDirectory::weights_hash);
         let data = self.prepare(pair)?;
         let mut cells = Vec::new();
         for &seed in &self.seeds {
             for &(preset, context) in grid {
                 let recipe = self.scale.recipe(pair, preset, context, seed, &self.settings)?;
                 let cell = Cell { pair, preset, context, seed };
-                cells.push(Stored::new(cell, recipe, &data.hash, &self.out));
+                cells.push(Stored::new(cell, recipe, &data.hash, from, &self.out));
             }
         }
         let (stop, signal) = super::train::listen()?;
@@ -167,6 +174,7 @@ impl Reproduce {
             data: &data,
             device: self.device,
             workers: self.workers,
+            from: self.from.as_deref(),
             budget: self.budget,
             quiet: self.quiet,
         };
@@ -185,6 +193,7 @@ impl Reproduce {
                 self.seeds.iter().map(u64::to_string).collect::<Vec<_>>().join(", ")
             ),
         ];
+        notes.extend(from.map(|hash| format!("every cell starts from model {}", &hash[..12])));
         notes.extend(
             self.test_documents.map(|count| format!("only the first {count} test documents")),
         );

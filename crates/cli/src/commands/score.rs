@@ -67,12 +67,22 @@ impl ScoreArguments {
             .iter()
             .map(|document| document.segments.iter().map(|s| s.source.clone()).collect())
             .collect();
+        let translations: Vec<Vec<String>> = first
+            .documents
+            .iter()
+            .map(|document| document.segments.iter().filter_map(|s| s.target.clone()).collect())
+            .collect();
         let mut requests = Vec::with_capacity(candidates.len());
         let mut places = Vec::with_capacity(candidates.len());
         for (document, sentences) in sources.iter().enumerate() {
             for (index, source) in sentences.iter().enumerate() {
                 let candidates = &candidates[requests.len()];
-                requests.push(ScoreRequest { source, context: &sentences[..index], candidates });
+                requests.push(ScoreRequest {
+                    source,
+                    context: &sentences[..index],
+                    context_translations: &translations[document][..index],
+                    candidates,
+                });
                 places.push((document, index));
             }
         }

@@ -56,11 +56,22 @@ impl Cell {
 }
 
 impl Stored {
-    /// Finds the place of a cell. Another recipe, other data or another version of the program is
-    /// another place, so nothing that is kept is ever stale.
-    pub fn new(cell: Cell, recipe: TrainRecipe, data: &str, out: &Path) -> Self {
-        let inputs =
-            [env!("CARGO_PKG_VERSION").to_owned(), cell.name(), recipe.to_toml(), data.to_owned()];
+    /// Finds the place of a cell. Another recipe, other data, other weights to start from or another
+    /// version of the program is another place, so nothing that is kept is ever stale.
+    pub fn new(
+        cell: Cell,
+        recipe: TrainRecipe,
+        data: &str,
+        from: Option<&str>,
+        out: &Path,
+    ) -> Self {
+        let mut inputs = vec![
+            env!("CARGO_PKG_VERSION").to_owned(),
+            cell.name(),
+            recipe.to_toml(),
+            data.to_owned(),
+        ];
+        inputs.extend(from.map(str::to_owned));
         let hash = hash(&inputs.join("\n"));
         let directory = out.join("cells").join(format!("{}-{}", cell.name(), &hash[..12]));
         Self { cell, recipe, directory }
@@ -107,16 +118,18 @@ mod tests {
     #[test]
     fn whatever_goes_in_changes_the_place() {
         let cell = Cell { pair: Pair::EnDe, preset: Preset::Grouping, context: 2, seed: 42 };
-        let place = |cell: Cell, settings: &[&str], data: &str| {
+        let place_from = |cell: Cell, settings: &[&str], data: &str, from: Option<&str>| {
             let settings: Vec<String> = settings.iter().map(|&s| s.to_owned()).collect();
             let Cell { pair, preset, context, seed } = cell;
             let recipe = Scale::Tiny.recipe(pair, preset, context, seed, &settings).unwrap();
-            Stored::new(cell, recipe, data, Path::new("out")).directory
+            Stored::new(cell, recipe, data, from, Path::new("out")).directory
         };
+        let place = |cell, settings: &[&str], data| place_from(cell, settings, data, None);
         let first = place(cell, &[], "a");
         assert_eq!(first, place(cell, &[], "a"));
         assert_ne!(first, place(cell, &[], "b"));
         assert_ne!(first, place(cell, &["stop.max_updates=3"], "a"));
+        assert_ne!(first, place_from(cell, &[], "a", Some("weights")));
         assert_ne!(first, place(Cell { seed: 43, ..cell }, &[], "a"));
         assert!(first.starts_with("out/cells"));
     }

@@ -1,6 +1,7 @@
 //! Runs cells until they are done or the budget is spent.
 
 use std::fs;
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
@@ -35,6 +36,8 @@ pub struct Grid<'a> {
     pub device: DeviceKind,
     /// Workers of training.
     pub workers: Option<usize>,
+    /// The model whose weights training starts from.
+    pub from: Option<&'a Path>,
     /// How long it may take.
     pub budget: Option<Duration>,
     /// No progress.
@@ -92,7 +95,8 @@ impl Grid<'_> {
         let device = self.device.open()?;
         let run = cell.run();
         let paths = RunPaths { data: &self.data.prepared, run: &run };
-        let options = Options { workers: self.workers, ..Options::default() };
+        let from = self.from.map(Path::to_path_buf);
+        let options = Options { workers: self.workers, from, ..Options::default() };
         let mut training = Training::open(cell.recipe.clone(), &paths, &device, options)?;
         let bar = self.bar();
         let ending = training.run(stop, &mut |event| {
@@ -114,6 +118,7 @@ impl Grid<'_> {
             outcome.scores.insert("validation loss".into(), loss);
         }
         drop(training);
+        outcome.scores.insert("training seconds".into(), training_seconds(&run)?);
 
         let translator = Translator::open(&cell.model(), &device)?;
         self.translate(cell, &translator, &mut outcome)?;
@@ -188,5 +193,34 @@ impl Grid<'_> {
         if !self.quiet {
             eprintln!("{text}");
         }
+    }
+}
+
+/// How long the updates of a run took, over all its stretches: each counts from zero.
+fn training_seconds(run: &Path) -> anyhow::Result<f64> {
+    let metrics = fs::read_to_string(run.join("metrics.jsonl"))?;
+    let (mut sum, mut last) = (0.0, 0.0);
+    for line in metrics.lines() {
+        let event: serde_json::Value = serde_json::from_str(line)?;
+        if let Some(seconds) = event["seconds"].as_f64() {
+            sum += if seconds < last { seconds } else { seconds - last };
+            last = seconds;
+        }
+    }
+    Ok(sum)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_time_of_a_resumed_run_is_that_of_its_stretches() {
+        let folder = tempfile::tempdir().unwrap();
+        let lines: Vec<String> =
+            [2.0, 3.5, 1.0, 4.0].iter().map(|s| format!("{{\"seconds\":{s}}}")).collect();
+        let metrics = lines.join("\n{\"event\":\"validated\"}\n");
+        fs::write(folder.path().join("metrics.jsonl"), metrics).unwrap();
+        assert!((training_seconds(folder.path()).unwrap() - 7.5).abs() < 1e-9);
     }
 }

@@ -93,6 +93,12 @@ impl Batcher {
                     self.store.append(Side::Source, sentence, tokens);
                     tokens.push(END);
                 });
+                if self.settings.target_context {
+                    batch.translations.push_with(|tokens| {
+                        self.store.append(Side::Target, sentence, tokens);
+                        tokens.push(END);
+                    });
+                }
                 batch.sentences.len() - 1
             })
         };

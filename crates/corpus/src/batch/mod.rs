@@ -65,6 +65,9 @@ pub struct BatchSettings {
     /// The budget: for runs, source tokens and target tokens each stay within it; for shuffled
     /// batches, sentences × largest size. A sentence that is larger alone gets a batch of its own.
     pub max_tokens: usize,
+    /// Whether batches also hold the translations of the sentences that are context.
+    #[serde(default)]
+    pub target_context: bool,
     /// Where all randomness comes from.
     pub seed: u64,
     /// Runs or single sentences.
@@ -74,7 +77,13 @@ pub struct BatchSettings {
 
 impl Default for BatchSettings {
     fn default() -> Self {
-        Self { context_size: 1, max_tokens: 4096, seed: 42, order: Order::default() }
+        Self {
+            context_size: 1,
+            max_tokens: 4096,
+            target_context: false,
+            seed: 42,
+            order: Order::default(),
+        }
     }
 }
 
@@ -130,6 +139,8 @@ pub struct Batch {
     /// Every distinct source sentence of the batch once, each ended by `</s>`: those to translate
     /// and those that are only context.
     pub sentences: Packed,
+    /// If asked for, the translation of each of `sentences`, each ended by `</s>`; otherwise empty.
+    pub translations: Packed,
     /// The translations to learn, each ended by `</s>`.
     pub targets: Packed,
     /// For each target, the index of its source in `sentences`.

@@ -30,7 +30,7 @@ fn store(documents: &[Vec<(usize, usize)>]) -> Arc<TokenStore> {
 }
 
 fn settings(context_size: usize, max_tokens: usize, order: Order) -> BatchSettings {
-    BatchSettings { context_size, max_tokens, seed: 7, order }
+    BatchSettings { context_size, max_tokens, seed: 7, order, ..BatchSettings::default() }
 }
 
 /// A document-start pattern that all tests of fixed expectation share.

@@ -41,6 +41,7 @@ pub fn score_set(
             .map(|item| ScoreRequest {
                 source: &item.source,
                 context: &item.context,
+                context_translations: &item.target_context,
                 candidates: &item.candidates,
             })
             .collect();

@@ -26,7 +26,8 @@ pub fn batch(config: &ModelConfig, sentences: usize, worker: u64) -> Batch {
             context: config.slots(position, Purpose::Training),
         })
         .collect();
-    let source = SourceBatch { sentences: Packed::new(sources), examples };
+    let source =
+        SourceBatch { sentences: Packed::new(sources), translations: Packed::default(), examples };
     Batch { source, targets: Packed::new(targets) }
 }
 

@@ -68,7 +68,11 @@ pub fn batch(documents: &[Document], config: &ModelConfig) -> Batch {
             }
         }));
     }
-    let source = SourceBatch { sentences: Packed::new(sentences), examples };
+    let source = SourceBatch {
+        sentences: Packed::new(sentences),
+        translations: Packed::default(),
+        examples,
+    };
     Batch { source, targets: Packed::new(targets) }
 }
 

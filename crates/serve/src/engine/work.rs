@@ -71,9 +71,12 @@ fn prepare(shared: &Shared, translator: &Translator, jobs: Vec<Job>) -> Vec<Shar
     let mut shares = Vec::with_capacity(jobs.len());
     for mut job in jobs {
         let settings = &job.request.settings;
-        let to = job.request.sentences.len().min(job.from + job.request.share);
+        // Where the memory holds translations, nothing can go on before they are there.
+        let waits = translator.model().config().target_context;
+        let share = if waits { usize::MAX } else { job.request.share };
+        let to = job.request.sentences.len().min(job.from.saturating_add(share));
         let read = |session: &mut Session, sentences: &[String]| {
-            let read = || translator.remember_only(session, sentences, settings);
+            let read = || translator.remember_only(session, sentences, &[], settings);
             match catch_unwind(AssertUnwindSafe(read)) {
                 Ok(read) => read.map_err(|error| Failure::Refused(error.to_string())),
                 Err(_) => Err(Failure::Panicked),

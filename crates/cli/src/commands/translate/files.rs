@@ -128,9 +128,13 @@ pub fn run(
     bar.set_position(records.len() as u64);
     bar.reset_eta();
     let done = |count: usize| bar.inc(count as u64);
+    let known: Vec<String> = records
+        .iter()
+        .map(|record| record.translation.as_ref().unwrap_or(&record.text).clone())
+        .collect();
     let how = DocumentSettings {
         context: arguments.context,
-        skip: records.len(),
+        known: &known,
         control: Control {
             done: &done,
             attention: matches!(mode, Mode::Json | Mode::Explain),
@@ -146,7 +150,10 @@ pub fn run(
             number,
             source: &plan.documents[document][index],
         };
-        let record = record(mode, &place, &translation, translator);
+        let mut record = record(mode, &place, &translation, translator);
+        if translator.model().config().target_context {
+            record.translation = Some(translation.into_text());
+        }
         if let Some(partial) = &mut partial {
             partial.push(&record)?;
         }

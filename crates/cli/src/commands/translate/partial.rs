@@ -148,7 +148,7 @@ mod tests {
     }
 
     fn record(text: &str) -> Record {
-        Record { text: text.into(), note: None }
+        Record { text: text.into(), ..Record::default() }
     }
 
     #[test]

@@ -21,6 +21,9 @@ pub struct Record {
     /// What the user should know about it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
+    /// The translation alone, where later sentences look back at it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub translation: Option<String>,
 }
 
 /// Where a sentence stands.
@@ -49,7 +52,7 @@ pub fn record(
         Mode::Json => json(place, translation, translator) + "\n",
         Mode::Explain => explain(place, translation, &translator.explain(translation)),
     };
-    Record { text, note: note(translation) }
+    Record { text, note: note(translation), translation: None }
 }
 
 fn note(translation: &Translation) -> Option<String> {

@@ -1,0 +1,83 @@
+//! Documents whose translations are remembered, too: the same result in every way to get there.
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+mod common;
+
+use abridge_model::{ModelConfig, Preset};
+use abridge_translate::{DocumentSettings, Error, ScoreRequest, Session, Translation, Translator};
+use burn::tensor::Device;
+use common::{assert_same, best, config, document, settings, tokenizer};
+
+fn translator(preset: Preset) -> Translator {
+    let config = ModelConfig { target_context: true, ..config(preset, 2) };
+    let model = config.init(7, &Device::flex()).unwrap();
+    Translator::new(model, tokenizer(), tokenizer(), &format!("{preset}")).unwrap()
+}
+
+fn one_by_one(
+    translator: &Translator,
+    session: &mut Session,
+    sentences: &[String],
+) -> Vec<Translation> {
+    let next =
+        |s: &String| translator.translate_next(session, &[s], &settings()).unwrap().remove(0);
+    sentences.iter().map(next).collect()
+}
+
+#[test]
+fn documents_sessions_and_what_is_stored_give_the_same() {
+    for preset in [Preset::Grouping, Preset::CachingTokens, Preset::PoolingMax] {
+        let translator = translator(preset);
+        let documents = [document(60, 7), document(61, 2), document(62, 5)];
+        let translated = translator.translate_documents(&documents, &settings(), &|_| {}).unwrap();
+        for (sentences, translated) in documents.iter().zip(&translated) {
+            let mut session = translator.session(None).unwrap();
+            let singly = one_by_one(&translator, &mut session, sentences);
+            let texts: Vec<&String> = best(&singly).iter().map(|best| &best.text).collect();
+            assert_eq!(texts, translated.iter().collect::<Vec<_>>(), "{preset}");
+
+            // Stored in the middle, and brought back.
+            let mut session = translator.session(None).unwrap();
+            one_by_one(&translator, &mut session, &sentences[..1]);
+            let bytes = session.save();
+            let mut session = translator.restore(&bytes).unwrap();
+            assert_eq!(session.save(), bytes, "{preset}");
+            let rest = one_by_one(&translator, &mut session, &sentences[1..]);
+            assert_same(&format!("{preset}, restored"), &best(&rest), &best(&singly)[1..]);
+        }
+        // Going on after translations that are known.
+        let all: Vec<String> = translated.concat();
+        for known in [1, 4, 8] {
+            let how = DocumentSettings { known: &all[..known], ..DocumentSettings::default() };
+            let mut rest = Vec::new();
+            translator
+                .translate_in_order(&documents, &settings(), &how, &mut |_, translation| {
+                    rest.push(translation.into_text());
+                    Ok::<(), Error>(())
+                })
+                .unwrap();
+            assert_eq!(rest, all[known..], "{preset}, after {known}");
+        }
+    }
+}
+
+#[test]
+fn other_translations_before_give_another_score() {
+    let translator = translator(Preset::Grouping);
+    let sentences = document(63, 4);
+    let score = |context_translations: &[String]| {
+        let request = ScoreRequest {
+            source: &sentences[3],
+            context: &sentences[..3],
+            context_translations,
+            candidates: &sentences[..1],
+        };
+        translator.score(&[request], &|_| {}).unwrap()[0][0].sum
+    };
+    let (own, other) = (document(64, 3), document(65, 3));
+    assert!((score(&own) - score(&other)).abs() > 1e-6);
+    assert!((score(&own) - score(&[])).abs() > 1e-6);
+    // Only the last two are within reach.
+    let far = [&other[..1], &own[1..]].concat();
+    assert!((score(&own) - score(&far)).abs() < 1e-9);
+}
