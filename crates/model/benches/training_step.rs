@@ -11,7 +11,9 @@
 //! fused ones.
 //!
 //! Every sentence is encoded once, so a step at context size 10 should cost little more than one at
-//! context size 0. Each row runs in a process of its own, for its peak memory; compare rows of one
+//! context size 0. The last columns say how much of the processor's time went into products of
+//! matrices and how fast they were, to be compared with the peak that the first lines give: that of
+//! one large product on one core, in this run. Each row runs in a process of its own, for its peak memory; compare rows of one
 //! run, for machines are noisy.
 
 mod support;
@@ -19,6 +21,7 @@ mod support;
 use std::process::Command;
 use std::time::Instant;
 
+use abridge_model::ops::{Before, Matrix, MatrixMut, Tally, product};
 use abridge_model::{Batch, Dropout, Model, Preset, Width, ops};
 use burn::tensor::{Device, Gradients};
 use support::{batch, cpu_seconds, list, peak_mebibytes};
@@ -79,9 +82,19 @@ fn main() {
         options.workers,
         ops::Instructions::here()
     );
+    println!("one product of 1024 x 1024 x 1024 on one core: {:.0} GFLOP/s", peak_of_a_product());
     println!(
-        "{:<6} {:<15} {:>3} {:>9} {:>7} {:>10} {:>11} {:>10}",
-        "width", "preset", "C", "sent./s", "of C=0", "tgt tok/s", "CPU s/step", "peak MiB"
+        "{:<6} {:<15} {:>3} {:>9} {:>7} {:>10} {:>11} {:>10} {:>9} {:>9}",
+        "width",
+        "preset",
+        "C",
+        "sent./s",
+        "of C=0",
+        "tgt tok/s",
+        "CPU s/step",
+        "peak MiB",
+        "products",
+        "GFLOP/s"
     );
     for width in &options.widths {
         for preset in &options.presets {
@@ -117,13 +130,13 @@ fn measure(
         .expect("the row can be run");
     let text = String::from_utf8_lossy(&output.stdout);
     let numbers: Vec<f64> = text.split_whitespace().filter_map(|word| word.parse().ok()).collect();
-    let [sentences, tokens, cpu, peak] = numbers[..] else {
+    let [sentences, tokens, cpu, peak, products, speed] = numbers[..] else {
         panic!("{text}{}", String::from_utf8_lossy(&output.stderr));
     };
     let share = first.map_or(100.0, |first| 100.0 * sentences / first);
     println!(
         "{width:<6} {preset:<15} {context:>3} {sentences:>9.1} {share:>6.0}% {tokens:>10.0} \
-         {cpu:>11.2} {peak:>10.0}"
+         {cpu:>11.2} {peak:>10.0} {products:>8.0}% {speed:>9.0}"
     );
     sentences
 }
@@ -141,6 +154,7 @@ fn row(options: &Options) {
     let pools: Vec<rayon::ThreadPool> = batches.iter().map(|_| pool()).collect();
     let mut seconds = Vec::new();
     let mut cpu = 0.0;
+    let mut before = Tally::default();
     for step in 0..=options.steps {
         let (start, cpu_start) = (Instant::now(), cpu_seconds());
         std::thread::scope(|scope| {
@@ -150,20 +164,44 @@ fn row(options: &Options) {
             }
         });
         // The first step draws the weights.
-        if step > 0 {
+        if step == 0 {
+            before = Tally::now();
+        } else {
             seconds.push(start.elapsed().as_secs_f64());
             cpu += cpu_seconds() - cpu_start;
         }
     }
     seconds.sort_by(f64::total_cmp);
     let median = seconds[seconds.len() / 2];
+    let products = Tally::now().since(before);
     println!(
-        "{} {} {} {}",
+        "{} {} {} {} {} {}",
         (share * options.workers) as f64 / median,
         words as f64 / median,
         cpu / options.steps as f64,
-        peak_mebibytes()
+        peak_mebibytes(),
+        100.0 * products.time.as_secs_f64() / cpu,
+        products.operations as f64 / products.time.as_secs_f64().max(1e-9) / 1e9,
     );
+}
+
+/// The most that the processor can do: a product that is large enough to hide everything else.
+fn peak_of_a_product() -> f64 {
+    const SIZE: usize = 1024;
+    let values = vec![0.5f32; SIZE * SIZE];
+    let mut out = vec![0.0f32; SIZE * SIZE];
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build().expect("a thread");
+    let mut best = 0.0f64;
+    for _ in 0..10 {
+        let before = Tally::now();
+        pool.install(|| {
+            let (a, b) = (Matrix::packed(&values, SIZE), Matrix::packed(&values, SIZE));
+            product(MatrixMut::packed(&mut out, SIZE), a, b, 1.0, Before::Forget);
+        });
+        let tally = Tally::now().since(before);
+        best = best.max(tally.operations as f64 / tally.time.as_secs_f64() / 1e9);
+    }
+    best
 }
 
 /// Forward and backward, as a worker in training does it.

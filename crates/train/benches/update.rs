@@ -4,12 +4,14 @@
 //! cargo bench -p abridge-train                                   # all of it, some minutes
 //! cargo bench -p abridge-train -- --width small --updates 5
 //! cargo bench -p abridge-train -- --width base --preset grouping --context 0,10
-//! python crates/train/benches/update.py                          # PyTorch, the published way
+//! cargo bench -p abridge-train -- --beside PYTHON                # each row in PyTorch, too
 //! ```
 //!
 //! Every sentence is encoded once, so an update at context size 10 should cost little more than one
 //! at context size 0; `update.py` encodes the context of every sentence again, as the published
-//! code does. Each row runs in a process of its own, for its peak memory.
+//! code does. Each row runs in a process of its own, for its peak memory. `--beside` takes the
+//! Python of an environment that has PyTorch, and measures each row there right after ours, with as
+//! many sentences per update: compare their ratio, for machines are noisy.
 
 #[path = "../../model/benches/support/mod.rs"]
 mod support;
@@ -30,6 +32,8 @@ struct Choices {
     contexts: Vec<usize>,
     updates: usize,
     sentences: usize,
+    /// A Python that has PyTorch.
+    beside: Option<String>,
     /// In a child process: measure one row and print it.
     is_row: bool,
 }
@@ -42,6 +46,7 @@ impl Choices {
             contexts: vec![0, 1, 3, 10],
             updates: 3,
             sentences: 64,
+            beside: None,
             is_row: false,
         };
         let mut arguments = std::env::args().skip(1);
@@ -53,6 +58,7 @@ impl Choices {
                 "--context" => choices.contexts = list(&value()),
                 "--updates" => choices.updates = value().parse().expect("a number"),
                 "--sentences" => choices.sentences = value().parse().expect("a number"),
+                "--beside" => choices.beside = Some(value()),
                 "--row" => choices.is_row = true,
                 // What `cargo bench` adds.
                 "--bench" => {}
@@ -72,10 +78,14 @@ fn main() {
         "{} consecutive sentences per worker and update, lengths of mean 22 and deviation 12",
         choices.sentences
     );
-    println!(
+    print!(
         "{:<6} {:<15} {:>3} {:>9} {:>7} {:>10} {:>10}",
         "width", "preset", "C", "sent./s", "of C=0", "tgt tok/s", "peak MiB"
     );
+    if choices.beside.is_some() {
+        print!(" {:>9} {:>7} {:>11}", "PyTorch", "ratio", "PyTorch MiB");
+    }
+    println!();
     for width in &choices.widths {
         for preset in &choices.presets {
             let mut first = None;
@@ -100,23 +110,46 @@ fn measure(
     choices: &Choices,
     first: Option<f64>,
 ) -> f64 {
-    let output = Command::new(std::env::current_exe().expect("this program has a path"))
+    let ours = Command::new(std::env::current_exe().expect("this program has a path"));
+    let [sentences, tokens, peak] =
+        run_row(ours, width, preset, context, choices.sentences, choices);
+    let share = first.map_or(100.0, |first| 100.0 * sentences / first);
+    print!(
+        "{width:<6} {preset:<15} {context:>3} {sentences:>9.1} {share:>6.0}% {tokens:>10.0} \
+         {peak:>10.0}"
+    );
+    if let Some(python) = &choices.beside {
+        let mut theirs = Command::new(python);
+        theirs.arg(concat!(env!("CARGO_MANIFEST_DIR"), "/benches/update.py"));
+        // Ours has a micro-batch per core.
+        let workers = std::thread::available_parallelism().map_or(1, usize::from);
+        let total = choices.sentences * workers;
+        let [theirs, _, memory] = run_row(theirs, width, preset, context, total, choices);
+        print!(" {theirs:>9.1} {:>7.2} {memory:>11.0}", sentences / theirs);
+    }
+    println!();
+    sentences
+}
+
+/// Sentences and target tokens per second, and the peak memory in MiB.
+fn run_row(
+    mut program: Command,
+    width: Width,
+    preset: Preset,
+    context: usize,
+    sentences: usize,
+    choices: &Choices,
+) -> [f64; 3] {
+    let output = program
         .args(["--row", "--width", width.name(), "--preset", preset.name()])
         .args(["--context", &context.to_string(), "--updates", &choices.updates.to_string()])
-        .args(["--sentences", &choices.sentences.to_string()])
+        .args(["--sentences", &sentences.to_string()])
         .output()
         .expect("the row can be run");
     let text = String::from_utf8_lossy(&output.stdout);
     let numbers: Vec<f64> = text.split_whitespace().filter_map(|word| word.parse().ok()).collect();
-    let [sentences, tokens, peak] = numbers[..] else {
-        panic!("{text}{}", String::from_utf8_lossy(&output.stderr));
-    };
-    let share = first.map_or(100.0, |first| 100.0 * sentences / first);
-    println!(
-        "{width:<6} {preset:<15} {context:>3} {sentences:>9.1} {share:>6.0}% {tokens:>10.0} \
-         {peak:>10.0}"
-    );
-    sentences
+    <[f64; 3]>::try_from(numbers)
+        .unwrap_or_else(|_| panic!("{text}{}", String::from_utf8_lossy(&output.stderr)))
 }
 
 fn row(choices: &Choices) {

@@ -100,9 +100,18 @@ impl Grid<'_> {
         let mut training = Training::open(cell.recipe.clone(), &paths, &device, options)?;
         let bar = self.bar();
         let ending = training.run(stop, &mut |event| {
-            if let Event::Updated { update, perplexity, .. } = event {
-                bar.set_message(format!("update {update}  perplexity {perplexity:.2}"));
-                bar.tick();
+            match event {
+                Event::Updated { update, perplexity, .. } => {
+                    bar.set_message(format!("update {update}  perplexity {perplexity:.2}"));
+                    bar.tick();
+                }
+                Event::Validated { update, perplexity, best, .. } => {
+                    let best = if *best { ", the best so far" } else { "" };
+                    let line =
+                        format!("  update {update}: validation perplexity {perplexity:.2}{best}");
+                    bar.suspend(|| self.say(&line));
+                }
+                _ => {}
             }
             if self.is_spent(start) {
                 stop.store(true, Ordering::Relaxed);

@@ -4,6 +4,9 @@
 //! can only be made of a slice that holds all of it, which is checked when it is made, so the
 //! products stay inside.
 
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
 use gemm::Parallelism;
 
 /// A matrix to read.
@@ -95,6 +98,37 @@ pub enum Before {
     Keep,
 }
 
+/// What products have cost since the process began: for benchmarks.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Tally {
+    /// Multiplications and additions.
+    pub operations: u64,
+    /// The time inside products, over all threads that asked for one.
+    pub time: Duration,
+}
+
+static OPERATIONS: AtomicU64 = AtomicU64::new(0);
+static NANOSECONDS: AtomicU64 = AtomicU64::new(0);
+
+impl Tally {
+    /// Until now.
+    pub fn now() -> Self {
+        Self {
+            operations: OPERATIONS.load(Ordering::Relaxed),
+            time: Duration::from_nanos(NANOSECONDS.load(Ordering::Relaxed)),
+        }
+    }
+
+    /// What was added since an earlier one.
+    #[must_use]
+    pub fn since(self, earlier: Self) -> Self {
+        Self {
+            operations: self.operations - earlier.operations,
+            time: self.time.saturating_sub(earlier.time),
+        }
+    }
+}
+
 /// Below this many multiplications a product is not worth a second thread.
 const WORTH_SHARING: usize = 1 << 20;
 
@@ -111,6 +145,7 @@ pub fn product(out: MatrixMut<'_>, a: Matrix<'_>, b: Matrix<'_>, scale: f32, bef
     if rows == 0 || columns == 0 {
         return;
     }
+    let start = Instant::now();
     let shared = rows * columns * inner >= WORTH_SHARING && rayon::current_num_threads() > 1;
     let parallelism = if shared { Parallelism::Rayon(0) } else { Parallelism::None };
     // SAFETY: the constructors have checked that every element of the three matrices lies inside
@@ -140,6 +175,8 @@ pub fn product(out: MatrixMut<'_>, a: Matrix<'_>, b: Matrix<'_>, scale: f32, bef
             parallelism,
         );
     }
+    OPERATIONS.fetch_add(2 * (rows * columns * inner) as u64, Ordering::Relaxed);
+    NANOSECONDS.fetch_add(start.elapsed().as_nanos() as u64, Ordering::Relaxed);
 }
 
 #[cfg(test)]
