@@ -5,7 +5,7 @@ use std::ops::Range;
 use abridge_corpus::Tokenizer;
 use abridge_model::config::ShortenerConfig;
 use abridge_model::tokens::END;
-use abridge_model::{AttentionWeights, ModelConfig, Purpose, Remembered};
+use abridge_model::{AttentionWeights, MemoryEntry, ModelConfig, Purpose, Remembered};
 
 use crate::translation::{Attention, Translation};
 use crate::translator::Translator;
@@ -26,6 +26,8 @@ pub struct Look {
 pub struct SentenceLook {
     /// How many sentences back; 0 is the sentence itself.
     pub back: usize,
+    /// Whether it is the translation of that sentence, in models that remember translations.
+    pub is_translation: bool,
     /// The attention weight of the whole sentence.
     pub weight: f32,
     /// Its words with their weights, in reading order. A word's weight is what the memory rows got,
@@ -75,7 +77,7 @@ impl Translator {
         let first = explanation.source.len();
         let source_words = words(self.source(), source);
         let held: Vec<Held> =
-            attention.slots.iter().map(|(slot, held)| self.held(*slot, held)).collect();
+            attention.slots.iter().flat_map(|(slot, held)| self.held(*slot, held)).collect();
         for (word, tokens) in words(self.target(), target) {
             let own = mean(&weights.source, &tokens);
             let share = |word: &(String, Range<usize>)| own[word.1.clone()].iter().sum::<f32>();
@@ -90,16 +92,28 @@ impl Translator {
         explanation.source.extend(source_words.into_iter().map(|(word, _)| word));
     }
 
-    fn held(&self, slot: usize, remembered: &Remembered) -> Held {
+    /// A sentence and, where it is remembered, its translation.
+    fn held(&self, slot: usize, remembered: &Remembered) -> Vec<Held> {
         let config = self.model().config();
         let size = config.context_size;
         let place = config.slots(size, Purpose::Inference).get(slot).copied().flatten();
-        Held {
+        let back = place.map_or(0, |place| size - place);
+        let entry = remembered.entry.as_ref();
+        let mut held = vec![Held {
             slot,
-            back: place.map_or(0, |place| size - place),
+            back,
+            is_translation: false,
             words: words(self.source(), &remembered.tokens),
-            origins: origins(config, remembered),
-        }
+            origins: origins(config, remembered.tokens.len(), entry),
+        }];
+        held.extend(remembered.translation.as_ref().map(|translation| Held {
+            slot: config.target_slot(slot),
+            back,
+            is_translation: true,
+            words: words(self.target(), &translation.tokens),
+            origins: origins(config, translation.tokens.len(), Some(&translation.entry)),
+        }));
+        held
     }
 }
 
@@ -107,6 +121,7 @@ impl Translator {
 struct Held {
     slot: usize,
     back: usize,
+    is_translation: bool,
     words: Vec<(String, Range<usize>)>,
     /// For each row of the entry the share of each token in it.
     origins: Vec<Vec<f32>>,
@@ -138,7 +153,12 @@ fn memory_looks(
                 .words
                 .iter()
                 .map(|(word, tokens)| (word.clone(), by_token[tokens.clone()].iter().sum::<f32>()));
-            SentenceLook { back: held.back, weight, words: words.collect() }
+            SentenceLook {
+                back: held.back,
+                is_translation: held.is_translation,
+                weight,
+                words: words.collect(),
+            }
         })
         .filter(|look| look.weight > 0.0)
         .collect();
@@ -148,15 +168,14 @@ fn memory_looks(
 
 /// What each row of a sentence's entry was made from: for each row one share per token. Refinement
 /// lets rows look at the whole sentence, too, which shares cannot show.
-pub fn origins(config: &ModelConfig, remembered: &Remembered) -> Vec<Vec<f32>> {
-    let tokens = remembered.tokens.len();
+pub fn origins(config: &ModelConfig, tokens: usize, entry: Option<&MemoryEntry>) -> Vec<Vec<f32>> {
     let window = match config.shortener {
         // Models that join texts see the tokens themselves.
         None | Some(ShortenerConfig::Tokens) => 1,
         Some(ShortenerConfig::Mean) => tokens,
         Some(ShortenerConfig::Pooling { window, .. }) => window,
         Some(ShortenerConfig::Grouping(_) | ShortenerConfig::Selecting(_)) => {
-            return group_origins(remembered);
+            return entry.map_or_else(Vec::new, group_origins);
         }
     };
     let row = |row: usize| {
@@ -168,9 +187,8 @@ pub fn origins(config: &ModelConfig, remembered: &Remembered) -> Vec<Vec<f32>> {
 }
 
 /// The weights of each group, made to add up to one.
-fn group_origins(remembered: &Remembered) -> Vec<Vec<f32>> {
-    let weights = remembered.entry.as_ref().and_then(|entry| entry.weights.as_ref());
-    let Some(weights) = weights else { return Vec::new() };
+fn group_origins(entry: &MemoryEntry) -> Vec<Vec<f32>> {
+    let Some(weights) = &entry.weights else { return Vec::new() };
     let [tokens, groups] = weights.dims();
     let values: Vec<f32> = weights.to_data().iter::<f32>().collect();
     let group = |group: usize| {

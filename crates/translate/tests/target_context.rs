@@ -4,7 +4,9 @@
 mod common;
 
 use abridge_model::{ModelConfig, Preset};
-use abridge_translate::{DocumentSettings, Error, ScoreRequest, Session, Translation, Translator};
+use abridge_translate::{
+    Control, DocumentSettings, Error, ScoreRequest, Session, Translation, Translator, Turn,
+};
 use burn::tensor::Device;
 use common::{assert_same, best, config, document, settings, tokenizer};
 
@@ -80,4 +82,25 @@ fn other_translations_before_give_another_score() {
     // Only the last two are within reach.
     let far = [&other[..1], &own[1..]].concat();
     assert!((score(&own) - score(&far)).abs() < 1e-9);
+}
+
+#[test]
+fn explanations_tell_a_sentence_from_its_translation() {
+    let translator = translator(Preset::Grouping);
+    let sentences = document(66, 3);
+    let mut session = translator.session(None).unwrap();
+    let sentences: Vec<&str> = sentences.iter().map(String::as_str).collect();
+    let mut turns = [Turn { session: &mut session, sentences }];
+    let control = Control { attention: true, ..Control::default() };
+    let found = translator.translate_turns(&mut turns, &settings(), &control).unwrap();
+    let explanation = translator.explain(&found[0][2]);
+    for look in &explanation.looks {
+        let mut seen: Vec<(usize, bool)> =
+            look.memory.iter().map(|s| (s.back, s.is_translation)).collect();
+        seen.sort_unstable();
+        assert_eq!(seen, [(0, false), (1, false), (1, true), (2, false), (2, true)]);
+        // All that the context attention gives out is accounted for.
+        let total: f32 = look.memory.iter().map(|sentence| sentence.weight).sum();
+        assert!((total - 1.0).abs() < 1e-4, "{total}");
+    }
 }

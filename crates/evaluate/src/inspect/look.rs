@@ -164,7 +164,11 @@ impl Inspector {
             // A slot before the document's start holds at most an empty sentence.
             let (Some(occupant), false) = (occupant, columns.is_empty()) else { continue };
             let sentence = &read[occupant];
-            let origins = origins(config, &readings[occupant].remembered);
+            let origins = origins(
+                config,
+                sentence.tokens.len(),
+                readings[occupant].remembered.entry.as_ref(),
+            );
             let rows = columns.iter().map(|(_, row)| row + 1).max().unwrap_or(0);
             let entry: Vec<Vec<f32>> = weights
                 .iter()

@@ -31,7 +31,7 @@ mod tests {
         let of = |preset: Preset| {
             let model = preset.config(Width::Tiny, 20, 20, 1).init(1, &Device::flex()).unwrap();
             let read = model.read(&Packed::new([[7, 8, END]])).unwrap().remove(0).remembered;
-            origins(model.config(), &read)
+            origins(model.config(), read.tokens.len(), read.entry.as_ref())
         };
         assert_eq!(of(Preset::CachingSentence), [vec![1.0 / 3.0; 3]]);
         assert_eq!(of(Preset::PoolingAvg), [vec![0.5, 0.5, 0.0], vec![0.0, 0.0, 1.0]]);

@@ -141,10 +141,12 @@ fn shown(look: &Look) -> impl Iterator<Item = &SentenceLook> {
 
 /// The share of a sentence and its most looked-at words.
 fn describe(sentence: &SentenceLook) -> String {
-    let back = match sentence.back {
-        0 => "its own sentence".to_owned(),
-        1 => "the sentence before".to_owned(),
-        back => format!("{back} sentences back"),
+    let back = match (sentence.back, sentence.is_translation) {
+        (0, _) => "its own sentence".to_owned(),
+        (1, false) => "the sentence before".to_owned(),
+        (1, true) => "the translation before".to_owned(),
+        (back, false) => format!("{back} sentences back"),
+        (back, true) => format!("the translation {back} sentences back"),
     };
     let mut words: Vec<&(String, f32)> = sentence.words.iter().collect();
     words.sort_by(|a, b| b.1.total_cmp(&a.1));
@@ -186,7 +188,9 @@ mod tests {
     fn a_look_is_described_by_its_best_words() {
         let words = [("The", 0.01), ("camel,", 0.31), ("was", 0.001)];
         let words = words.map(|(word, weight)| (word.to_owned(), weight)).to_vec();
-        let look = SentenceLook { back: 1, weight: 0.42, words };
+        let look = SentenceLook { back: 1, is_translation: false, weight: 0.42, words };
         assert_eq!(describe(&look), " 42 % the sentence before: camel 31 %, The 1 %");
+        let look = SentenceLook { is_translation: true, ..look };
+        assert_eq!(describe(&look), " 42 % the translation before: camel 31 %, The 1 %");
     }
 }
