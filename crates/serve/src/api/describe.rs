@@ -35,6 +35,7 @@ struct Description;
 const ERRORS: &[(&str, &str)] = &[
     ("400", "The body cannot be read."),
     ("401", "A key is asked for."),
+    ("403", "Another site's page, or a name that is not this server's."),
     ("404", "No such model."),
     ("408", "The body came too slowly."),
     ("409", "Another request moved the document on."),
@@ -55,8 +56,7 @@ pub fn description() -> Value {
         return description;
     };
     for (path, item) in paths {
-        let is_libre = matches!(path.as_str(), "/translate" | "/languages");
-        let schema = if is_libre { "LibreProblem" } else { "ErrorBody" };
+        let schema = if libre::is_libre(path) { "LibreProblem" } else { "ErrorBody" };
         for operation in item.as_object_mut().into_iter().flat_map(|item| item.values_mut()) {
             let has_body = operation.get("requestBody").is_some();
             let is_open = matches!(path.as_str(), "/livez" | "/readyz");
@@ -66,6 +66,7 @@ pub fn description() -> Value {
             let Some(responses) = operation["responses"].as_object_mut() else { continue };
             for (status, meaning) in ERRORS {
                 let is_possible = has_body
+                    || *status == "403"
                     || path.contains("{id}") && matches!(*status, "410" | "401" | "503")
                     || *status == "401" && !is_open
                     || path == "/languages" && *status == "422"
