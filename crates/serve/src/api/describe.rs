@@ -5,6 +5,8 @@ use utoipa::OpenApi;
 
 use super::{files, health, libre, sessions, translate};
 use crate::error::{ApiError, Code, ErrorBody};
+use crate::models::{Models, Served};
+use crate::settings::Limits;
 
 #[derive(OpenApi)]
 #[openapi(
@@ -83,6 +85,63 @@ pub fn description() -> Value {
     }
     description["components"]["securitySchemes"] =
         json!({"key": {"type": "http", "scheme": "bearer"}});
+    let one_of = json!([{"required": ["sentences"]}, {"required": ["text"]}]);
+    for schema in ["TranslateRequest", "NextRequest"] {
+        description["components"]["schemas"][schema]["oneOf"] = one_of.clone();
+    }
+    description
+}
+
+/// The same with the models, languages and limits of one server, so that clients can offer them.
+pub(crate) fn description_of(models: &Models, limits: &Limits) -> Value {
+    let mut description = description();
+    let all = |of: fn(&Served) -> &str| -> Vec<Value> {
+        let mut values: Vec<Value> = Vec::new();
+        for value in models.iter().map(of).map(Value::from) {
+            if !values.contains(&value) {
+                values.push(value);
+            }
+        }
+        values
+    };
+    let names = all(|model| &model.name);
+    let sources = all(|model| model.languages().0);
+    let targets = all(|model| model.languages().1);
+    let context = models.iter().map(Served::context_size).max();
+    let or = |values: &[Value], more: Value| [values, &[more]].concat();
+
+    let schemas = &mut description["components"]["schemas"];
+    for schema in ["TranslateRequest", "SessionRequest"] {
+        let fields = &mut schemas[schema]["properties"];
+        for (field, values) in [("model", &names), ("source", &sources), ("target", &targets)] {
+            fields[field]["enum"] = or(values, Value::Null).into();
+        }
+        fields["context"]["maximum"] = json!(context);
+        fields["before"]["maxItems"] = json!(limits.segments);
+    }
+    for schema in ["TranslateRequest", "NextRequest"] {
+        schemas[schema]["properties"]["sentences"]["maxItems"] = json!(limits.segments);
+    }
+    let options = &mut schemas["Options"]["properties"];
+    options["beam"]["maximum"] = json!(limits.beam);
+    options["max_length"]["maximum"] = json!(limits.tokens);
+    let libre = &mut schemas["LibreRequest"]["properties"];
+    libre["source"]["enum"] = or(&sources, "auto".into()).into();
+    libre["target"]["enum"] = targets.clone().into();
+    libre["format"]["enum"] = json!(["text", null]);
+
+    let parameters = description.pointer_mut("/paths/~1v1~1files/post/parameters");
+    for parameter in parameters.and_then(Value::as_array_mut).into_iter().flatten() {
+        let (key, value) = match parameter["name"].as_str() {
+            Some("model") => ("enum", json!(names)),
+            Some("source") => ("enum", json!(sources)),
+            Some("target") => ("enum", json!(targets)),
+            Some("context") => ("maximum", json!(context)),
+            Some("beam") => ("maximum", json!(limits.beam)),
+            _ => continue,
+        };
+        parameter["schema"][key] = value;
+    }
     description
 }
 
