@@ -15,6 +15,8 @@ use crate::settings::Limits;
 struct State {
     at_work: usize,
     waiting: FairQueue<oneshot::Sender<Permit>>,
+    /// Requests that have asked for a turn since the start.
+    asked: u64,
     is_closed: bool,
 }
 
@@ -44,6 +46,7 @@ impl Admission {
     pub async fn enter(&self, client: &str) -> Result<Permit, ApiError> {
         let turn = {
             let mut state = self.lock();
+            state.asked += 1;
             if state.is_closed {
                 return Err(shutting_down());
             }
@@ -93,6 +96,11 @@ impl Admission {
 
     pub fn is_closed(&self) -> bool {
         self.lock().is_closed
+    }
+
+    /// Requests that have asked for a turn since the start.
+    pub fn asked(&self) -> u64 {
+        self.lock().asked
     }
 
     /// Requests at work, and waiting.

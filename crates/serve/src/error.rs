@@ -38,6 +38,8 @@ pub(crate) enum Code {
     Invalid,
     /// No key, or an unknown one.
     Unauthorized,
+    /// Another site's page, or a name that is not this server's.
+    Forbidden,
     /// No such address.
     NotFound,
     /// No such method here.
@@ -70,6 +72,7 @@ impl Code {
             Self::Malformed => StatusCode::BAD_REQUEST,
             Self::Invalid => StatusCode::UNPROCESSABLE_ENTITY,
             Self::Unauthorized => StatusCode::UNAUTHORIZED,
+            Self::Forbidden => StatusCode::FORBIDDEN,
             Self::NotFound | Self::UnknownModel => StatusCode::NOT_FOUND,
             Self::MethodNotAllowed => StatusCode::METHOD_NOT_ALLOWED,
             Self::SessionConflict => StatusCode::CONFLICT,

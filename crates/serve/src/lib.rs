@@ -10,16 +10,21 @@
 //! | how many requests work, wait and are turned away | `admission.rs` |
 //! | sessions in memory or in Redis | `sessions/` |
 //! | addresses and their JSON | `api/` |
-//! | connections, time limits, shutdown | `server.rs` |
+//! | who may use it through a browser | `guard.rs` |
+//! | connections and their time limits | `connection.rs` |
+//! | listening, upkeep, shutdown | `server.rs` |
 //! | the page | `page/` |
 
 mod admission;
 mod api;
 mod attention;
+mod connection;
 mod engine;
 mod error;
 mod fair;
+mod guard;
 mod keys;
+mod memory;
 mod models;
 mod page;
 mod server;

@@ -10,6 +10,10 @@ pub struct ServeSettings {
     pub listen: SocketAddr,
     /// Listens for other machines without asking for a key.
     pub insecure: bool,
+    /// Names by which browsers may call the server, beside addresses and `localhost`; `*` is any.
+    pub hosts: Vec<String>,
+    /// Other sites, as `https://example.org`, whose pages may use the server; `*` is any.
+    pub origins: Vec<String>,
     /// Threads that translate.
     pub threads: usize,
     /// Requests whose sentences are decoded together at most; 1 is no batching across requests.
@@ -52,9 +56,10 @@ pub struct Limits {
     pub deadline: Duration,
     /// The same for a file.
     pub file_deadline: Duration,
-    /// In which a client must have sent its headers, and an idle connection its next request.
+    /// In which a client must have sent its headers; who sends them byte by byte holds a place.
     pub header: Duration,
-    /// For which a client may send nothing of its body, or read nothing of its answer.
+    /// In which a client must have sent its body, and for which it may read nothing of its answer or
+    /// keep a connection open without another request.
     pub idle: Duration,
     /// Open connections; each may hold a body.
     pub connections: usize,
@@ -73,6 +78,8 @@ impl Default for ServeSettings {
         Self {
             listen: SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 8080),
             insecure: false,
+            hosts: Vec::new(),
+            origins: Vec::new(),
             threads: std::thread::available_parallelism().map_or(1, usize::from),
             together: 32,
             sessions: SessionPlace::Memory,
@@ -99,7 +106,7 @@ impl Default for Limits {
             connections: 512,
             sessions: 1000,
             session_life: Duration::from_mins(30),
-            session_bytes: 512 << 20,
+            session_bytes: 512_000_000,
             drain: Duration::from_secs(30),
         }
     }

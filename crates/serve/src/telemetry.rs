@@ -1,7 +1,7 @@
 //! Numbers for Prometheus.
 
 use std::sync::OnceLock;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use axum::extract::{MatchedPath, Request};
 use axum::middleware::Next;
@@ -46,12 +46,8 @@ pub(crate) async fn count(request: Request, next: Next) -> Response {
 }
 
 /// Lets histograms forget what was already counted.
-pub(crate) async fn upkeep() {
-    let mut ticks = tokio::time::interval(Duration::from_secs(5));
-    loop {
-        ticks.tick().await;
-        if let Some(recorder) = recorder() {
-            recorder.run_upkeep();
-        }
+pub(crate) fn upkeep() {
+    if let Some(recorder) = recorder() {
+        recorder.run_upkeep();
     }
 }

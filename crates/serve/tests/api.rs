@@ -238,6 +238,15 @@ fn operators_see_what_they_need() {
     );
     let description = server.get("/openapi.json").json();
     assert!(description["openapi"].as_str().unwrap().starts_with("3."));
+    // With what this server has, so that clients can offer it.
+    let schemas = &description["components"]["schemas"];
+    let fields = &schemas["TranslateRequest"]["properties"];
+    assert_eq!(fields["model"]["enum"], json!(["en-de", "en-fr", null]));
+    assert_eq!(fields["context"]["maximum"], 2);
+    assert_eq!(schemas["LibreRequest"]["properties"]["source"]["enum"], json!(["en", "auto"]));
+    let parameters = description["paths"]["/v1/files"]["post"]["parameters"].as_array().unwrap();
+    let target = parameters.iter().find(|parameter| parameter["name"] == "target").unwrap();
+    assert_eq!(target["schema"]["enum"], json!(["de", "fr"]));
     let page = server.get("/");
     assert_eq!(page.status, 200);
     assert!(page.head.contains("content-security-policy") && page.body.contains("<!doctype html>"));

@@ -8,6 +8,8 @@ mod browser;
 mod common;
 
 use std::fs;
+use std::io::{Read, Write};
+use std::net::{SocketAddr, TcpListener};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -117,6 +119,33 @@ fn a_reader_translates_inspects_compares_and_downloads() {
     let file = downloaded(&downloads.path().join("translation.de.txt"));
     assert_eq!(file, format!("{} {}\n\n{}", with[0], with[1], with[2]));
 
+    // Copy the same: with the browser's clipboard, without it, and where the browser refuses.
+    let clipboard = |permission: &str| {
+        for name in ["clipboard-read", "clipboard-write"] {
+            let permission = json!({"permission": {"name": name}, "setting": permission});
+            browser.command("Browser.setPermission", &permission);
+        }
+    };
+    clipboard("granted");
+    let status = "return document.getElementById('status').textContent";
+    let hide =
+        "Object.defineProperty(navigator, 'clipboard', {value: undefined, configurable: true})";
+    for (prepare, restore) in [("", ""), (hide, "delete navigator.clipboard")] {
+        browser.run("return navigator.clipboard.writeText('before')");
+        browser.run("document.getElementById('status').textContent = ''");
+        browser.run(prepare);
+        browser.click("#copy");
+        browser.wait(&format!("{status} === 'Copied'"));
+        browser.run(restore);
+        assert_eq!(browser.run("return navigator.clipboard.readText()"), file, "{prepare}");
+    }
+    clipboard("denied");
+    browser.click("#copy");
+    browser.wait(&format!("{problem}.includes('does not let this page copy')"));
+    clipboard("granted");
+    browser.click("#copy");
+    browser.wait(&format!("{status} === 'Copied' && document.getElementById('problem').hidden"));
+
     // A subtitle file, in the same format.
     let film = downloads.path().join("film.srt");
     fs::write(&film, SRT).unwrap();
@@ -131,10 +160,40 @@ fn a_reader_translates_inspects_compares_and_downloads() {
         server.request("POST", request, &[("Content-Type", "text/plain")], SRT.as_bytes());
     assert_eq!(file, by_request.body);
 
+    // The same file, dropped; in another direction, which has no context to compare with.
+    browser.click("#remove");
+    browser.run(&format!(
+        "const data = new DataTransfer(); data.items.add(new File([{}], 'dropped.srt')); \
+         document.getElementById('drop').dispatchEvent(\
+           new DragEvent('drop', {{dataTransfer: data, bubbles: true, cancelable: true}}))",
+        json!(SRT)
+    ));
+    assert_eq!(
+        browser.run("return document.getElementById('chosen-name').textContent"),
+        "dropped.srt"
+    );
+    browser.type_into("#model", "English to French");
+    assert_eq!(browser.run("return document.getElementById('compare').disabled"), json!(true));
+    browser.click("#translate");
+    wait_until_done(&browser);
+    browser.click("#download");
+    let file = downloaded(&downloads.path().join("dropped.fr.srt"));
+    let request = "/v1/files?name=film.srt&model=en-fr";
+    let by_request =
+        server.request("POST", request, &[("Content-Type", "text/plain")], SRT.as_bytes());
+    assert_eq!(file, by_request.body);
+    browser.type_into("#model", "English to German");
+
+    // Less context, by keyboard alone.
+    browser.click("#remove");
+    browser.type_into("#context", "1");
+    browser.type_into("#text", "\u{e009}\u{e007}");
+    browser.wait("return document.getElementById('status').textContent === '3 sentences'");
+    assert_eq!(browser.run(ROWS), json!(expected(&fixture, 1)));
+
     // A file that is not what it says.
     let broken = downloads.path().join("broken.srt");
     fs::write(&broken, "no subtitles").unwrap();
-    browser.click("#remove");
     browser.type_into("#file", broken.to_str().unwrap());
     browser.click("#translate");
     wait_until_done(&browser);
@@ -156,6 +215,16 @@ fn a_reader_translates_inspects_compares_and_downloads() {
          .filter(e => !e.labels || !e.labels.length).map(e => e.id)",
     );
     assert_eq!(nameless, json!([]));
+    // Who prefers the dark gets it.
+    let background = "return getComputedStyle(document.body).backgroundColor";
+    let luminous = |scheme: &str| -> u64 {
+        let feature = json!({"name": "prefers-color-scheme", "value": scheme});
+        browser.command("Emulation.setEmulatedMedia", &json!({"features": [feature]}));
+        let colour = browser.run(background);
+        let numbers = colour.as_str().unwrap().split(|c: char| !c.is_ascii_digit());
+        numbers.filter_map(|number| number.parse::<u64>().ok()).sum()
+    };
+    assert!(luminous("light") > 700 && luminous("dark") < 100);
     // On a phone nothing is wider than the screen.
     let phone = json!({"width": 390, "height": 844, "deviceScaleFactor": 1, "mobile": true});
     browser.command("Emulation.setDeviceMetricsOverride", &phone);
@@ -218,4 +287,53 @@ fn a_key_is_asked_for_and_used() {
     let rows: Vec<Value> = browser.run(ROWS).as_array().unwrap().clone();
     assert_eq!(rows.len(), 1);
     assert_eq!(browser.run("return document.getElementById('problem').hidden"), json!(true));
+}
+
+/// A site of somebody else: one empty page on a port of its own.
+fn other_site() -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = format!("http://{}", listener.local_addr().unwrap());
+    std::thread::spawn(move || {
+        for stream in listener.incoming() {
+            let mut stream = stream.unwrap();
+            let _ = stream.read(&mut [0; 1 << 12]);
+            let page = "<!doctype html><title>another site</title>";
+            let head = "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nConnection: close";
+            let _ = write!(stream, "{head}\r\nContent-Length: {}\r\n\r\n{page}", page.len());
+        }
+    });
+    address
+}
+
+#[test]
+#[ignore = "needs Chromium; .ci/run runs it"]
+fn pages_of_other_sites_get_nothing_done_unless_allowed() {
+    let fixture = Fixture::new();
+    let site = other_site();
+    let closed = fixture.start(|_| {});
+    let open = fixture.start(|settings| settings.origins = vec![site.clone()]);
+    let downloads = tempfile::tempdir().unwrap();
+    let browser = Browser::start(downloads.path());
+    browser.open(&format!("{site}/"));
+    // A text is sent without asking first; the page would not see the answer, but work would be done.
+    let address = format!("http://{}", closed.address);
+    let sent = browser.run(&format!(
+        "return fetch('{address}/v1/files?name=a.txt', {{method: 'POST', mode: 'no-cors', body: 'It is.'}})\
+         .then(answer => answer.type)"
+    ));
+    assert_eq!(sent, "opaque");
+    let metrics = closed.get("/metrics").body;
+    let refused = "abridge_requests_total{path=\"/v1/files\",status=\"403\"}";
+    assert!(metrics.contains(refused), "{metrics}");
+    // JSON is asked for first, and only the server that allows this site says yes.
+    let ask = |address: SocketAddr| {
+        browser.run(&format!(
+            "return fetch('http://{address}/v1/translate', {{method: 'POST', \
+               headers: {{'Content-Type': 'application/json', 'Authorization': 'Bearer x'}}, \
+               body: JSON.stringify({{sentences: ['it is.'], options: {{beam: 1, max_length: 4}}}})}})\
+             .then(answer => answer.status, () => 'refused')"
+        ))
+    };
+    assert_eq!(ask(closed.address), "refused");
+    assert_eq!(ask(open.address), json!(200));
 }

@@ -41,6 +41,25 @@ pub struct Serve {
     /// Listen for other machines without a key: only where something else keeps strangers out.
     #[arg(long, env = "ABRIDGE_INSECURE")]
     insecure: bool,
+    /// A name by which browsers call this server, beside addresses and localhost; may be given several
+    /// times, "*" is any. Other names are refused where no key is asked for: a site could make its own
+    /// name point here and so use a server that is not open to it.
+    #[arg(
+        long = "allow-host",
+        env = "ABRIDGE_ALLOW_HOST",
+        value_name = "NAME",
+        value_delimiter = ','
+    )]
+    hosts: Vec<String>,
+    /// Another site whose pages may use this server (CORS); may be given several times, "*" is any.
+    /// Without it only the server's own page may.
+    #[arg(
+        long = "allow-origin",
+        env = "ABRIDGE_ALLOW_ORIGIN",
+        value_name = "URL",
+        value_delimiter = ','
+    )]
+    origins: Vec<String>,
     /// Threads that translate; one per core by default, because one sentence uses one.
     #[arg(long, env = "ABRIDGE_THREADS", value_name = "N", default_value_t = ServeSettings::default().threads)]
     threads: usize,
@@ -92,10 +111,11 @@ struct LimitArguments {
     /// The same for a file, which is longer and not waited for.
     #[arg(long, env = "ABRIDGE_FILE_DEADLINE", value_name = "SECONDS", default_value_t = Limits::default().file_deadline.as_secs_f64())]
     file_deadline: f64,
-    /// Seconds in which a client sends its headers, or the next request: slow ones hold places.
+    /// Seconds in which a client sends its headers: slow ones hold places.
     #[arg(long, env = "ABRIDGE_HEADER_TIMEOUT", value_name = "SECONDS", default_value_t = Limits::default().header.as_secs_f64())]
     header_timeout: f64,
-    /// Seconds in which a client sends its body, and for which it may read nothing of its answer.
+    /// Seconds for which a connection may be kept open between two requests; also those in which a
+    /// client sends its body, and for which it may read nothing of its answer.
     #[arg(long, env = "ABRIDGE_IDLE_TIMEOUT", value_name = "SECONDS", default_value_t = Limits::default().idle.as_secs_f64())]
     idle_timeout: f64,
     /// Open connections: each may hold a body in memory.
@@ -154,6 +174,8 @@ impl Serve {
         let settings = ServeSettings {
             listen: self.listen,
             insecure: self.insecure,
+            hosts: self.hosts.clone(),
+            origins: self.origins.clone(),
             threads: self.threads,
             together: self.together,
             sessions,
@@ -161,7 +183,12 @@ impl Serve {
         };
         let keys = self.keys()?;
         let models = self.models()?;
-        let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
+        // Bodies are split and counted on threads of their own. More of them than cores would only
+        // hold memory, and by default there may be 512.
+        let runtime = tokio::runtime::Builder::new_multi_thread()
+            .max_blocking_threads(self.threads.max(2))
+            .enable_all()
+            .build()?;
         runtime.block_on(async {
             let server = Server::start(models, keys, settings).await?;
             say(&format!("listening on http://{}", server.address()?));

@@ -3,6 +3,7 @@
 //! What needs a Redis server or minutes runs only on request: `.ci/run` asks for it.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+mod balancer;
 mod load;
 mod outside;
 mod process;
@@ -46,4 +47,27 @@ fn mistakes_are_explained() {
     assert!(code == Some(1) && message.contains("two models"), "{message}");
     let (code, message) = refused(&["--model", model, "--sessions", "redis://127.0.0.1:1/0"]);
     assert!(code == Some(1) && message.contains("Redis"), "{message}");
+}
+
+#[test]
+fn deployments_use_variables_that_exist() {
+    let help = Command::new(assert_cmd::cargo::cargo_bin!("abridge"))
+        .args(["serve", "--help"])
+        .output()
+        .unwrap();
+    let help = String::from_utf8(help.stdout).unwrap();
+    let docs = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs");
+    let mut count = 0;
+    for file in ["deploy/compose.yaml", "deploy/kubernetes.yaml", "serving.md"] {
+        let text = std::fs::read_to_string(docs.join(file)).unwrap();
+        for part in text.split("ABRIDGE_").skip(1) {
+            let is_name = |c: char| c.is_ascii_uppercase() || c == '_';
+            let name = format!("ABRIDGE_{}", part.split(|c| !is_name(c)).next().unwrap());
+            let is_known =
+                help.contains(&format!("[env: {name}=")) || help.contains(&format!("`{name}`"));
+            assert!(is_known, "{file}: {name}");
+            count += 1;
+        }
+    }
+    assert!(count >= 7, "{count}");
 }

@@ -39,6 +39,9 @@ fn schemathesis_finds_no_failure_in_thousands_of_requests() {
     let report = String::from_utf8_lossy(&output.stdout);
     println!("{report}");
     assert!(output.status.success(), "{report}{}", String::from_utf8_lossy(&output.stderr));
+    let count = report.lines().find_map(|line| line.trim().split_once(" generated, "));
+    let count: usize = count.unwrap().0.parse().unwrap();
+    assert!(count > 2000, "{count} requests");
 }
 
 #[test]

@@ -51,8 +51,13 @@ pub fn free_port() -> u16 {
 
 /// Starts `abridge serve` with one thread.
 pub fn serve(model: &Path, more: &[&str]) -> Process {
+    serve_at("127.0.0.1:0", model, more)
+}
+
+/// The same at an address.
+pub fn serve_at(listen: &str, model: &Path, more: &[&str]) -> Process {
     let mut child = Command::new(assert_cmd::cargo::cargo_bin!("abridge"))
-        .args(["serve", "--listen", "127.0.0.1:0", "--threads", "1", "--model"])
+        .args(["serve", "--listen", listen, "--threads", "1", "--model"])
         .arg(model)
         .args(more)
         .stderr(Stdio::piped())
@@ -72,7 +77,7 @@ pub fn request(server: &Process, method: &str, path: &str, body: &Value) -> (u16
     let body = body.to_string();
     write!(
         stream,
-        "{method} {path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Type: application/json\r\n\
+        "{method} {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nContent-Type: application/json\r\n\
          Content-Length: {}\r\n\r\n{body}",
         body.len()
     )
@@ -85,13 +90,18 @@ pub fn request(server: &Process, method: &str, path: &str, body: &Value) -> (u16
     (status, serde_json::from_str(body).unwrap_or(Value::Null))
 }
 
-/// A small model with random weights whose tokenizer knows the sentences.
+/// A tiny model with random weights whose tokenizer knows the sentences.
 pub fn write_model(path: &Path, sentences: &[String]) {
+    let tiny = Preset::Grouping.config(Width::Tiny, 60, 60, 2);
+    let config = ModelConfig { width: 16, heads: 2, feed_forward: 24, ..tiny };
+    write_model_of(path, sentences, &config);
+}
+
+/// The same of any size.
+pub fn write_model_of(path: &Path, sentences: &[String], config: &ModelConfig) {
     let settings = TrainSettings { vocabulary_size: 36, ..TrainSettings::default() };
     let tokenizer = Tokenizer::train(&count_words(sentences, 1), settings, &mut |_| {}).unwrap();
-    let tiny = Preset::Grouping.config(Width::Tiny, 60, 60, 2);
-    let model = ModelConfig { width: 16, heads: 2, feed_forward: 24, ..tiny };
-    let model = model.init(7, &Device::flex()).unwrap();
+    let model = config.init(7, &Device::flex()).unwrap();
     ModelDirectory::write(path, &model, [].into(), |folder| {
         tokenizer.save(folder, "source").unwrap();
         tokenizer.save(folder, "target").unwrap();

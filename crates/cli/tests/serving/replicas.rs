@@ -53,7 +53,7 @@ fn a_replica_goes_on_where_a_killed_one_was() {
     let body = slow.to_string();
     write!(
         stream,
-        "POST {path}/translate HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: {}\r\n\r\n{body}",
+        "POST {path}/translate HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: {}\r\n\r\n{body}",
         body.len()
     )
     .unwrap();

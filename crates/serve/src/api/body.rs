@@ -22,7 +22,6 @@ impl<T: DeserializeOwned> FromRequest<Arc<App>> for ApiJson<T> {
     type Rejection = ApiError;
 
     async fn from_request(request: Request, app: &Arc<App>) -> Result<Self, ApiError> {
-        // Also keeps other sites' pages from sending requests through a reader's browser.
         if !is_type(request.headers(), "application/json") {
             return Err(ApiError::new(
                 Code::UnsupportedMediaType,

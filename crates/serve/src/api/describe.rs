@@ -5,6 +5,8 @@ use utoipa::OpenApi;
 
 use super::{files, health, libre, sessions, translate};
 use crate::error::{ApiError, Code, ErrorBody};
+use crate::models::{Models, Served};
+use crate::settings::Limits;
 
 #[derive(OpenApi)]
 #[openapi(
@@ -35,6 +37,7 @@ struct Description;
 const ERRORS: &[(&str, &str)] = &[
     ("400", "The body cannot be read."),
     ("401", "A key is asked for."),
+    ("403", "Another site's page, or a name that is not this server's."),
     ("404", "No such model."),
     ("408", "The body came too slowly."),
     ("409", "Another request moved the document on."),
@@ -55,8 +58,7 @@ pub fn description() -> Value {
         return description;
     };
     for (path, item) in paths {
-        let is_libre = matches!(path.as_str(), "/translate" | "/languages");
-        let schema = if is_libre { "LibreProblem" } else { "ErrorBody" };
+        let schema = if libre::is_libre(path) { "LibreProblem" } else { "ErrorBody" };
         for operation in item.as_object_mut().into_iter().flat_map(|item| item.values_mut()) {
             let has_body = operation.get("requestBody").is_some();
             let is_open = matches!(path.as_str(), "/livez" | "/readyz");
@@ -66,6 +68,7 @@ pub fn description() -> Value {
             let Some(responses) = operation["responses"].as_object_mut() else { continue };
             for (status, meaning) in ERRORS {
                 let is_possible = has_body
+                    || *status == "403"
                     || path.contains("{id}") && matches!(*status, "410" | "401" | "503")
                     || *status == "401" && !is_open
                     || path == "/languages" && *status == "422"
@@ -82,6 +85,63 @@ pub fn description() -> Value {
     }
     description["components"]["securitySchemes"] =
         json!({"key": {"type": "http", "scheme": "bearer"}});
+    let one_of = json!([{"required": ["sentences"]}, {"required": ["text"]}]);
+    for schema in ["TranslateRequest", "NextRequest"] {
+        description["components"]["schemas"][schema]["oneOf"] = one_of.clone();
+    }
+    description
+}
+
+/// The same with the models, languages and limits of one server, so that clients can offer them.
+pub(crate) fn description_of(models: &Models, limits: &Limits) -> Value {
+    let mut description = description();
+    let all = |of: fn(&Served) -> &str| -> Vec<Value> {
+        let mut values: Vec<Value> = Vec::new();
+        for value in models.iter().map(of).map(Value::from) {
+            if !values.contains(&value) {
+                values.push(value);
+            }
+        }
+        values
+    };
+    let names = all(|model| &model.name);
+    let sources = all(|model| model.languages().0);
+    let targets = all(|model| model.languages().1);
+    let context = models.iter().map(Served::context_size).max();
+    let or = |values: &[Value], more: Value| [values, &[more]].concat();
+
+    let schemas = &mut description["components"]["schemas"];
+    for schema in ["TranslateRequest", "SessionRequest"] {
+        let fields = &mut schemas[schema]["properties"];
+        for (field, values) in [("model", &names), ("source", &sources), ("target", &targets)] {
+            fields[field]["enum"] = or(values, Value::Null).into();
+        }
+        fields["context"]["maximum"] = json!(context);
+        fields["before"]["maxItems"] = json!(limits.segments);
+    }
+    for schema in ["TranslateRequest", "NextRequest"] {
+        schemas[schema]["properties"]["sentences"]["maxItems"] = json!(limits.segments);
+    }
+    let options = &mut schemas["Options"]["properties"];
+    options["beam"]["maximum"] = json!(limits.beam);
+    options["max_length"]["maximum"] = json!(limits.tokens);
+    let libre = &mut schemas["LibreRequest"]["properties"];
+    libre["source"]["enum"] = or(&sources, "auto".into()).into();
+    libre["target"]["enum"] = targets.clone().into();
+    libre["format"]["enum"] = json!(["text", null]);
+
+    let parameters = description.pointer_mut("/paths/~1v1~1files/post/parameters");
+    for parameter in parameters.and_then(Value::as_array_mut).into_iter().flatten() {
+        let (key, value) = match parameter["name"].as_str() {
+            Some("model") => ("enum", json!(names)),
+            Some("source") => ("enum", json!(sources)),
+            Some("target") => ("enum", json!(targets)),
+            Some("context") => ("maximum", json!(context)),
+            Some("beam") => ("maximum", json!(limits.beam)),
+            _ => continue,
+        };
+        parameter["schema"][key] = value;
+    }
     description
 }
 

@@ -16,9 +16,8 @@ use super::body::{Raw, is_type};
 use super::stream;
 use super::translate::wants_stream;
 use super::types::{Options, StreamEvent};
-use super::work::{Draft, Work, blocking};
+use super::work::{Plan, Work, blocking};
 use super::{App, Authorised};
-use crate::engine::Order;
 use crate::error::{ApiError, Code};
 
 /// How a file is translated.
@@ -138,7 +137,8 @@ pub(crate) async fn translate(
     let (name, source, target) = (&query.model, &query.source, &query.target);
     let model = app.models.find(name.as_deref(), source.as_deref(), target.as_deref())?;
     let options = Options { beam: query.beam, ..Options::default() };
-    let settings = options.settings(&app.settings.limits)?;
+    let is_streamed = wants_stream(&headers);
+    let plan = Plan::new(&app, model, client, options, is_streamed)?;
     let start = app.session(model, query.context)?;
     let (bytes, sent_name) = file(request, &app).await?;
     let name = query.name.or(sent_name).unwrap_or_else(|| "file".into());
@@ -153,19 +153,13 @@ pub(crate) async fn translate(
     })
     .await??;
 
-    let is_streamed = wants_stream(&headers);
     let documents = parsed.documents();
-    let order = |sentences: &Vec<String>| -> Order {
-        let (session, client) = (start.clone(), &client);
-        let draft =
-            Draft { model, client, session, options: &options, settings: &settings, is_streamed };
-        draft.order(Vec::new(), sentences.clone())
-    };
+    let order = |sentences: &Vec<String>| plan.order(start.clone(), Vec::new(), sentences.clone());
     let orders = documents.iter().map(order).collect();
     let allowed = app.settings.limits.file_deadline;
-    let mut work = Work::begin(&app, &client, orders, allowed).await?;
+    let mut work = Work::begin(&app, &plan, orders, allowed).await?;
     let name = translated_name(&name, app.models.get(model).languages().1, parsed.ending());
-    let signature = app.signature(model, &settings, start.context_size());
+    let signature = app.signature(&plan, start.context_size());
     if is_streamed {
         return Ok(stream::answer(async move |events| {
             events.file(&documents).await?;

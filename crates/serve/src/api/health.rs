@@ -140,8 +140,8 @@ pub(crate) async fn metrics(State(app): State<Arc<App>>) -> Result<Response, Api
 }
 
 /// This description.
-pub(crate) async fn openapi() -> Json<serde_json::Value> {
-    Json(super::description())
+pub(crate) async fn openapi(State(app): State<Arc<App>>) -> Json<serde_json::Value> {
+    Json(super::describe::description_of(&app.models, &app.settings.limits))
 }
 
 impl App {

@@ -12,7 +12,7 @@ use utoipa::{IntoParams, ToSchema};
 
 use super::body::{Raw, is_type, parse};
 use super::types::Options;
-use super::work::{Draft, Work};
+use super::work::{Plan, Work};
 use super::{App, Peer};
 use crate::error::{ApiError, Code};
 use crate::models::Served;
@@ -86,6 +86,11 @@ pub(crate) struct LibreProblem {
     error: String,
 }
 
+/// Whether an address is LibreTranslate's, and so are its errors.
+pub(crate) fn is_libre(path: &str) -> bool {
+    matches!(path, "/translate" | "/languages")
+}
+
 /// The same error in LibreTranslate's form.
 pub(crate) struct LibreError(ApiError);
 
@@ -137,8 +142,7 @@ pub(crate) async fn translate(
         let problem = format!("{} texts, more than {most}; send them in parts", texts.len());
         return Err(ApiError::new(Code::TooLarge, problem).into());
     }
-    let options = Options::default();
-    let settings = options.settings(&app.settings.limits)?;
+    let plan = Plan::new(&app, model, client, Options::default(), false)?;
     let mut brought = Vec::new();
     for text in texts {
         brought.push(app.bring(model, None, Some(text), Vec::new()).await?.0);
@@ -148,17 +152,9 @@ pub(crate) async fn translate(
     let mut orders = Vec::new();
     for brought in &brought {
         let session = app.session(model, None)?;
-        let draft = Draft {
-            model,
-            client: &client,
-            session,
-            options: &options,
-            settings: &settings,
-            is_streamed: false,
-        };
-        orders.push(draft.order(Vec::new(), brought.sentences.clone()));
+        orders.push(plan.order(session, Vec::new(), brought.sentences.clone()));
     }
-    let mut work = Work::begin(&app, &client, orders, app.settings.limits.deadline).await?;
+    let mut work = Work::begin(&app, &plan, orders, app.settings.limits.deadline).await?;
     let all = work.all().await?;
     let mut translated: Vec<String> = brought
         .iter()

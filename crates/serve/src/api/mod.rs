@@ -24,10 +24,12 @@ use axum::{Extension, Router};
 use tower_http::catch_panic::CatchPanicLayer;
 
 pub use describe::description;
+pub(crate) use libre::{LibreError, is_libre};
 
 use crate::admission::Admission;
 use crate::engine::Engine;
 use crate::error::{ApiError, Code};
+use crate::guard::{Guard, guard};
 use crate::keys::Keys;
 use crate::models::Models;
 use crate::page;
@@ -42,6 +44,7 @@ pub(crate) struct App {
     pub admission: Admission,
     pub sessions: Sessions,
     pub keys: Keys,
+    pub guard: Guard,
     pub settings: ServeSettings,
     pub started: Instant,
 }
@@ -66,7 +69,8 @@ pub(crate) fn router(app: Arc<App>) -> Router {
         .route("/info", get(health::info))
         .route("/metrics", get(health::metrics))
         .layer(from_fn_with_state(Arc::clone(&app), authorise));
-    Router::new()
+    let cors = app.guard.cors();
+    let router = Router::new()
         .merge(guarded)
         .route("/translate", post(libre::translate))
         .route("/languages", get(libre::languages))
@@ -80,10 +84,15 @@ pub(crate) fn router(app: Arc<App>) -> Router {
         .method_not_allowed_fallback(async || {
             ApiError::new(Code::MethodNotAllowed, "not with this method; see /openapi.json")
         })
+        .layer(from_fn_with_state(Arc::clone(&app), guard))
         .layer(from_fn(telemetry::count))
         .layer(CatchPanicLayer::custom(panicked))
         .layer(from_fn(secure))
-        .with_state(app)
+        .with_state(app);
+    match cors {
+        Some(cors) => router.layer(cors),
+        None => router,
+    }
 }
 
 /// A handler that panics costs its request alone; the panic's text may hold what a client wrote.

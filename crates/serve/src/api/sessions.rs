@@ -14,7 +14,7 @@ use super::translate::{Answering, stream_document, wants_stream};
 use super::types::{
     NextRequest, Options, SessionAnswer, SessionRequest, StreamEvent, TranslateAnswer,
 };
-use super::work::{Draft, Work};
+use super::work::{Plan, Work};
 use super::{App, Authorised};
 use crate::error::ApiError;
 use crate::sessions::{Kept, Problem};
@@ -37,19 +37,9 @@ pub(crate) async fn create(
     if !request.before.is_empty() {
         let nothing = Some(Vec::new());
         let (_, before) = app.bring(model, nothing, None, request.before).await?;
-        let options = Options::default();
-        let settings = options.settings(&app.settings.limits)?;
-        let draft = Draft {
-            model,
-            client: &client,
-            session,
-            options: &options,
-            settings: &settings,
-            is_streamed: false,
-        };
-        let order = draft.order(before, Vec::new());
-        let mut work =
-            Work::begin(&app, &client, vec![order], app.settings.limits.deadline).await?;
+        let plan = Plan::new(&app, model, client, Options::default(), false)?;
+        let order = plan.order(session, before, Vec::new());
+        let mut work = Work::begin(&app, &plan, vec![order], app.settings.limits.deadline).await?;
         work.all().await?;
         session = work.into_sessions().pop().ok_or(Problem::Gone)?;
     }
@@ -111,21 +101,13 @@ pub(crate) async fn translate(
     let NextRequest { sentences, text, options, .. } = request;
     let taken = app.take(&id).await?;
     let model = app.models.find(Some(&taken.model), None, None)?;
-    let settings = options.settings(&app.settings.limits)?;
-    let (brought, _) = app.bring(model, sentences, text, Vec::new()).await?;
     let is_streamed = request.stream || wants_stream(&headers);
+    let plan = Plan::new(&app, model, client, options, is_streamed)?;
+    let (brought, _) = app.bring(model, sentences, text, Vec::new()).await?;
     let session = taken.session.clone();
-    let answering = Answering::new(&app, model, &session, &options, &settings, &brought);
-    let draft = Draft {
-        model,
-        client: &client,
-        session,
-        options: &options,
-        settings: &settings,
-        is_streamed,
-    };
-    let order = draft.order(Vec::new(), brought.sentences);
-    let mut work = Work::begin(&app, &client, vec![order], app.settings.limits.deadline).await?;
+    let answering = Answering::new(&app, &plan, &session, &brought);
+    let order = plan.order(session, Vec::new(), brought.sentences);
+    let mut work = Work::begin(&app, &plan, vec![order], app.settings.limits.deadline).await?;
     if is_streamed {
         return Ok(stream::answer(move |events| async move {
             stream_document(&events, work, answering, async |work| {

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use abridge_translate::{BeamSettings, Prose, Session, Translation};
+use abridge_translate::{Prose, Session, Translation};
 use axum::Extension;
 use axum::extract::State;
 use axum::http::{HeaderMap, header};
@@ -11,7 +11,7 @@ use axum::response::{IntoResponse, Response};
 use super::body::ApiJson;
 use super::stream::{self, Events};
 use super::types::{Options, StreamEvent, TranslateAnswer, TranslateRequest, score};
-use super::work::{Brought, Draft, Work};
+use super::work::{Brought, Plan, Work};
 use super::{App, Authorised};
 use crate::attention::Looked;
 use crate::error::ApiError;
@@ -35,21 +35,13 @@ pub(crate) async fn translate(
     let TranslateRequest { sentences, text, before, context, options, .. } = request;
     let (name, source, target) = (&request.model, &request.source, &request.target);
     let model = app.models.find(name.as_deref(), source.as_deref(), target.as_deref())?;
-    let settings = options.settings(&app.settings.limits)?;
+    let is_streamed = request.stream || wants_stream(&headers);
+    let plan = Plan::new(&app, model, client, options, is_streamed)?;
     let session = app.session(model, context)?;
     let (brought, before) = app.bring(model, sentences, text, before).await?;
-    let is_streamed = request.stream || wants_stream(&headers);
-    let answering = Answering::new(&app, model, &session, &options, &settings, &brought);
-    let draft = Draft {
-        model,
-        client: &client,
-        session,
-        options: &options,
-        settings: &settings,
-        is_streamed,
-    };
-    let order = draft.order(before, brought.sentences);
-    let mut work = Work::begin(&app, &client, vec![order], app.settings.limits.deadline).await?;
+    let answering = Answering::new(&app, &plan, &session, &brought);
+    let order = plan.order(session, before, brought.sentences);
+    let mut work = Work::begin(&app, &plan, vec![order], app.settings.limits.deadline).await?;
     if is_streamed {
         return Ok(stream::answer(move |events| async move {
             stream_document(&events, work, answering, async |_| Ok(())).await
@@ -99,21 +91,14 @@ pub(crate) struct Answering {
 }
 
 impl Answering {
-    pub fn new(
-        app: &Arc<App>,
-        model: usize,
-        session: &Session,
-        options: &Options,
-        settings: &BeamSettings,
-        brought: &Brought,
-    ) -> Self {
+    pub fn new(app: &Arc<App>, plan: &Plan, session: &Session, brought: &Brought) -> Self {
         Self {
             app: Arc::clone(app),
-            model,
-            options: options.clone(),
+            model: plan.model,
+            options: plan.options.clone(),
             sources: brought.sentences.clone(),
             text: brought.text.clone(),
-            signature: app.signature(model, settings, session.context_size()),
+            signature: app.signature(plan, session.context_size()),
         }
     }
 

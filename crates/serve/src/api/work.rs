@@ -26,11 +26,11 @@ impl Work {
     /// Waits for a turn and hands in the orders.
     pub async fn begin(
         app: &App,
-        client: &Client,
+        plan: &Plan,
         orders: Vec<Order>,
         allowed: Duration,
     ) -> Result<Self, ApiError> {
-        let permit = app.admission.enter(&client.0).await?;
+        let permit = app.admission.enter(&plan.client.0).await?;
         let deadline = Instant::now() + allowed;
         let tickets = orders.into_iter().map(|order| app.engine.submit(order)).collect();
         Ok(Self { tickets, at: 0, deadline, allowed, permit })
@@ -158,8 +158,8 @@ impl App {
     }
 
     /// What a translation depends on.
-    pub fn signature(&self, model: usize, settings: &BeamSettings, context: usize) -> String {
-        let hash = self.models.get(model).translator.hash();
+    pub fn signature(&self, plan: &Plan, context: usize) -> String {
+        let (hash, settings) = (self.models.get(plan.model).translator.hash(), &plan.settings);
         format!(
             "abridge:{}|model:{}|beam:{}|length_penalty:{}|max_length:{}|context:{context}",
             env!("CARGO_PKG_VERSION"),
@@ -171,22 +171,34 @@ impl App {
     }
 }
 
-/// An order from a request's parts.
-pub(crate) struct Draft<'a> {
+/// How a request is translated, and for whom.
+pub(crate) struct Plan {
     pub model: usize,
-    pub client: &'a Client,
-    pub session: Session,
-    pub options: &'a Options,
-    pub settings: &'a BeamSettings,
+    pub client: Client,
+    pub options: Options,
+    pub settings: BeamSettings,
     pub is_streamed: bool,
 }
 
-impl Draft<'_> {
-    pub fn order(self, before: Vec<String>, sentences: Vec<String>) -> Order {
+impl Plan {
+    /// Checks the options.
+    pub fn new(
+        app: &App,
+        model: usize,
+        client: Client,
+        options: Options,
+        is_streamed: bool,
+    ) -> Result<Self, ApiError> {
+        let settings = options.settings(&app.settings.limits)?;
+        Ok(Self { model, client, options, settings, is_streamed })
+    }
+
+    /// A document, or the next sentences of one.
+    pub fn order(&self, session: Session, before: Vec<String>, sentences: Vec<String>) -> Order {
         Order {
             model: self.model,
             client: self.client.0.clone(),
-            session: self.session,
+            session,
             before,
             sentences,
             settings: self.settings.clone(),

@@ -285,7 +285,8 @@ async function inspect(index) {
 }
 
 const away = (distance) => distance === 0 ? "this sentence" : distance === 1 ? "the sentence before" : `${distance} sentences before`;
-const percent = (weight) => `${Math.round(weight * 100)} %`;
+const percent = (weight) => `${(weight * 100).toFixed(weight < 0.0995 ? 1 : 0)} %`;
+const sum = (weights) => weights.reduce((total, weight) => total + weight, 0);
 
 // The mean over all words of the translation, or the weights of one.
 function weightsOf(rows, chosen) {
@@ -319,10 +320,12 @@ function view(looked) {
 
 function weighed(looked, context, chosen) {
   const all = [];
+  let wordless = 0; // what went to entries that hold no word
   const lines = context.map((sentence) => {
     const weights = weightsOf(sentence.weights, chosen);
     const line = make("p", "shaded");
-    const total = weightsOf(sentence.entry_weights, chosen).reduce((sum, weight) => sum + weight, 0);
+    const total = sum(weightsOf(sentence.entry_weights, chosen));
+    wordless += total - sum(weights);
     line.append(make("span", "distance", `${away(sentence.distance)}, ${percent(total)}`));
     sentence.words.forEach((word, i) => {
       const span = make("span", "", word);
@@ -352,15 +355,17 @@ function weighed(looked, context, chosen) {
         .filter(([share]) => share >= 0.05).sort((a, b) => b[0] - a[0]).slice(0, 6);
       const line = make("tr");
       const cells = [`${away(sentence.distance)}, ${row + 1}`, percent(weight),
-        parts.map(([share, word]) => `${word} ${percent(share)}`).join(", ") || "nothing"];
+        parts.map(([share, word]) => `${word} ${percent(share)}`).join(", ") || "no word"];
       cells.forEach((text) => line.append(make("td", "", text)));
       table.append(line);
     });
   }
   details.append(table);
   const isOwn = looked.context.some((sentence) => sentence.distance === 0);
+  const most = summary.length ? `Most: ${summary.join(", ")}.` : "At no word in particular.";
+  const empty = wordless >= 0.01 ? ` Entries that hold no word got ${percent(wordless)}.` : "";
   const rest = isOwn ? " The rest went to the memory of the sentence itself." : "";
-  const text = (summary.length ? `Most: ${summary.join(", ")}.` : "At nothing in particular.") + rest;
+  const text = most + empty + rest;
   return [...lines, make("p", "", text), details];
 }
 
@@ -396,9 +401,22 @@ $("use-key").addEventListener("click", () => {
   sessionStorage.setItem("abridge-key", key);
   loadModels();
 });
+// Browsers offer the clipboard only over HTTPS and on this machine; elsewhere the old way works.
+async function copy(text) {
+  if (navigator.clipboard) return navigator.clipboard.writeText(text);
+  const field = make("textarea", "visually-hidden");
+  field.value = text;
+  document.body.append(field);
+  field.select();
+  const isCopied = document.execCommand("copy");
+  field.remove();
+  $("copy").focus();
+  if (!isCopied) throw new Error("refused");
+}
 $("copy").addEventListener("click", async () => {
+  complain("");
   try {
-    await navigator.clipboard.writeText(finished.content);
+    await copy(finished.content);
     $("status").textContent = "Copied";
   } catch {
     complain("The browser does not let this page copy; use Download.");

@@ -156,6 +156,6 @@ fn too_many(limits: &Limits) -> Problem {
 }
 
 fn too_large(limits: &Limits) -> Problem {
-    let megabytes = limits.session_bytes >> 20;
-    Problem::Full(format!("the sessions fill {megabytes} MiB already; try again later"))
+    let megabytes = limits.session_bytes / 1_000_000;
+    Problem::Full(format!("the sessions fill {megabytes} MB already; try again later"))
 }

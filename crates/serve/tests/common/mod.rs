@@ -1,5 +1,5 @@
 //! A server with small models on a socket of its own, and a plain client.
-#![allow(dead_code, reason = "each test uses a part of it")]
+#![allow(dead_code, unused_imports, reason = "each test uses a part of it")]
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 #[path = "../../../translate/tests/common/mod.rs"]
@@ -179,7 +179,10 @@ pub fn send(
     headers: &[(&str, &str)],
     body: &[u8],
 ) {
-    let mut head = format!("{method} {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n");
+    let mut head = format!("{method} {path} HTTP/1.1\r\nConnection: close\r\n");
+    if !headers.iter().any(|(name, _)| *name == "Host") {
+        head.push_str("Host: localhost\r\n");
+    }
     let lines = headers.iter().map(|(name, value)| [name, ": ", value, "\r\n"].concat());
     head.extend(lines);
     write!(stream, "{head}Content-Length: {}\r\n\r\n", body.len()).unwrap();

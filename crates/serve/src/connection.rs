@@ -1,0 +1,217 @@
+//! One connection and its time limits.
+//!
+//! hyper has one timer for headers and for the time between two requests. Here they are two limits:
+//! headers must come soon, while a connection that has served a request may stay open for a while.
+
+use std::net::SocketAddr;
+use std::pin::{Pin, pin};
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use axum::Router;
+use axum::body::{Body, Bytes, HttpBody};
+use axum::extract::Request;
+use hyper::body::{Frame, SizeHint};
+use hyper::server::conn::http1;
+use hyper::service::{Service, service_fn};
+use hyper_util::rt::TokioIo;
+use hyper_util::service::TowerToHyperService;
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::net::TcpStream;
+use tokio::sync::watch;
+use tokio::time::{Instant, Sleep};
+
+use crate::api::Peer;
+use crate::settings::Limits;
+
+/// What a connection is waiting for, and since when.
+#[derive(Clone, Copy, Debug)]
+enum Stage {
+    /// The headers of a request: since the connection was opened, or since their first byte.
+    Headers(Instant),
+    /// The answer; its own limits hold.
+    Answer,
+    /// The first byte of the next request.
+    Next(Instant),
+}
+
+/// Serves a connection until it ends, `ending` says that the server does, or its client is too slow.
+pub(crate) async fn serve(
+    stream: TcpStream,
+    address: SocketAddr,
+    router: Router,
+    limits: &Limits,
+    mut ending: watch::Receiver<bool>,
+) {
+    // Sentences are small and wanted now.
+    let _ = stream.set_nodelay(true);
+    let (stage, watched) = watch::channel(Stage::Headers(Instant::now()));
+    let router = TowerToHyperService::new(router);
+    let answering = stage.clone();
+    let service = service_fn(move |request: hyper::Request<hyper::body::Incoming>| {
+        answering.send_replace(Stage::Answer);
+        let mut request: Request = request.map(Body::new);
+        request.extensions_mut().insert(Peer(address.ip()));
+        let (answer, stage) = (router.call(request), answering.clone());
+        async move {
+            let answer = answer.await?;
+            Ok::<_, std::convert::Infallible>(answer.map(|body| Answer { body, stage }))
+        }
+    });
+    let io = TokioIo::new(Patient { stream, idle: limits.idle, stalled: None, stage });
+    let served = http1::Builder::new().header_read_timeout(None).serve_connection(io, service);
+    let mut served = pin!(served);
+    // The sender lives until all connections have ended.
+    let ended = async { ending.wait_for(|is_ending| *is_ending).await.is_ok() };
+    let mut too_slow = pin!(too_slow(watched, limits));
+    let result = tokio::select! {
+        result = served.as_mut() => result,
+        () = &mut too_slow => return,
+        _ = ended => {
+            served.as_mut().graceful_shutdown();
+            tokio::select! {
+                result = served => result,
+                () = too_slow => return,
+            }
+        }
+    };
+    if let Err(error) = result {
+        tracing::debug!("a connection ended: {error}");
+    }
+}
+
+/// Waits until a stage has taken longer than it may.
+async fn too_slow(mut stage: watch::Receiver<Stage>, limits: &Limits) {
+    loop {
+        let until = match *stage.borrow_and_update() {
+            Stage::Headers(since) => Some(since + limits.header),
+            Stage::Answer => None,
+            Stage::Next(since) => Some(since + limits.idle),
+        };
+        let expired = async {
+            match until {
+                Some(until) => tokio::time::sleep_until(until).await,
+                None => std::future::pending().await,
+            }
+        };
+        tokio::select! {
+            () = expired => return,
+            // Without a sender the connection has ended, which is noticed elsewhere.
+            changed = stage.changed() => if changed.is_err() { std::future::pending().await },
+        }
+    }
+}
+
+/// The body of an answer. When it has been sent, the next request is waited for.
+struct Answer {
+    body: Body,
+    stage: watch::Sender<Stage>,
+}
+
+impl HttpBody for Answer {
+    type Data = Bytes;
+    type Error = axum::Error;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
+        Pin::new(&mut self.body).poll_frame(cx)
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.body.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.body.size_hint()
+    }
+}
+
+impl Drop for Answer {
+    fn drop(&mut self) {
+        self.stage.send_replace(Stage::Next(Instant::now()));
+    }
+}
+
+/// A connection whose client must read what it asked for: a write that moves nothing for a while
+/// fails.
+struct Patient {
+    stream: TcpStream,
+    idle: Duration,
+    stalled: Option<Pin<Box<Sleep>>>,
+    stage: watch::Sender<Stage>,
+}
+
+impl Patient {
+    fn judge<T>(
+        &mut self,
+        written: Poll<std::io::Result<T>>,
+        cx: &mut Context<'_>,
+    ) -> Poll<std::io::Result<T>> {
+        if written.is_ready() {
+            self.stalled = None;
+            return written;
+        }
+        let idle = self.idle;
+        let stalled = self.stalled.get_or_insert_with(|| Box::pin(tokio::time::sleep(idle)));
+        match stalled.as_mut().poll(cx) {
+            Poll::Ready(()) => Poll::Ready(Err(std::io::ErrorKind::TimedOut.into())),
+            Poll::Pending => Poll::Pending,
+        }
+    }
+}
+
+impl AsyncRead for Patient {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<std::io::Result<()>> {
+        let before = buffer.filled().len();
+        let read = Pin::new(&mut self.stream).poll_read(cx, buffer);
+        if buffer.filled().len() > before {
+            self.stage.send_if_modified(|stage| {
+                let is_first = matches!(stage, Stage::Next(_));
+                if is_first {
+                    *stage = Stage::Headers(Instant::now());
+                }
+                is_first
+            });
+        }
+        read
+    }
+}
+
+impl AsyncWrite for Patient {
+    fn poll_write(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<std::io::Result<usize>> {
+        let written = Pin::new(&mut self.stream).poll_write(cx, bytes);
+        self.judge(written, cx)
+    }
+
+    fn poll_write_vectored(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        slices: &[std::io::IoSlice<'_>],
+    ) -> Poll<std::io::Result<usize>> {
+        let written = Pin::new(&mut self.stream).poll_write_vectored(cx, slices);
+        self.judge(written, cx)
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        self.stream.is_write_vectored()
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<std::io::Result<()>> {
+        let flushed = Pin::new(&mut self.stream).poll_flush(cx);
+        self.judge(flushed, cx)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<std::io::Result<()>> {
+        Pin::new(&mut self.stream).poll_shutdown(cx)
+    }
+}
