@@ -6,8 +6,7 @@
 
 use abridge_corpus::Tokenizer;
 use abridge_model::tokens::END;
-use abridge_model::{ModelConfig, Remembered, config::ShortenerConfig};
-use abridge_translate::{Translation, Translator};
+use abridge_translate::{Translation, Translator, origins};
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -119,7 +118,10 @@ impl Looked {
             }
             let words = Words::new(translator.source(), &remembered.tokens);
             let shares: Vec<Vec<f32>> =
-                shares(config, remembered).iter().map(|row| words.gather(row)).collect();
+                origins(config, remembered.tokens.len(), remembered.entry.as_ref())
+                    .iter()
+                    .map(|row| words.gather(row))
+                    .collect();
             let rows: Vec<Vec<f32>> = weights
                 .memory
                 .iter()
@@ -160,32 +162,4 @@ fn rounded(mut rows: Vec<Vec<f32>>) -> Vec<Vec<f32>> {
     };
     rows.iter_mut().flatten().for_each(round);
     rows
-}
-
-/// For each row of an entry the share of each token in it.
-fn shares(config: &ModelConfig, remembered: &Remembered) -> Vec<Vec<f32>> {
-    let tokens = remembered.tokens.len();
-    let weights = remembered.entry.as_ref().and_then(|entry| entry.weights.as_ref());
-    if let Some(weights) = weights {
-        let [_, groups] = weights.dims();
-        let values: Vec<f32> = weights.to_data().iter::<f32>().collect();
-        let group = |group: usize| -> Vec<f32> {
-            let own: Vec<f32> = values.iter().skip(group).step_by(groups).copied().collect();
-            let sum: f32 = own.iter().sum();
-            own.iter().map(|weight| if sum > 0.0 { weight / sum } else { 0.0 }).collect()
-        };
-        return (0..groups).map(group).collect();
-    }
-    let span = |from: usize, to: usize| -> Vec<f32> {
-        let share = 1.0 / (to - from).max(1) as f32;
-        (0..tokens).map(|token| if (from..to).contains(&token) { share } else { 0.0 }).collect()
-    };
-    match config.shortener {
-        Some(ShortenerConfig::Mean) => vec![span(0, tokens)],
-        Some(ShortenerConfig::Pooling { window, .. }) => (0..tokens)
-            .step_by(window.max(1))
-            .map(|first| span(first, (first + window).min(tokens)))
-            .collect(),
-        _ => (0..tokens).map(|token| span(token, token + 1)).collect(),
-    }
 }
