@@ -6,6 +6,7 @@
 //! cargo bench -p abridge-translate -- --preset grouping --context 0,1,3,10 --beam 1
 //! cargo bench -p abridge-translate -- --model runs/grouping/model --text talk.en
 //! cargo bench -p abridge-translate -- --width base --preset sentence --export exported
+//! cargo bench -p abridge-translate -- --model exported/int8 --length 25  # what quantize made of it
 //! ```
 //!
 //! Without `--model` the networks have random weights, which never end a sentence, so every
@@ -28,8 +29,6 @@ use burn::tensor::Device;
 const DOCUMENT: usize = 20;
 /// Practice sentences are short; this many together are as long as a sentence of a talk.
 const TOGETHER: usize = 2;
-/// Words of the vocabulary: the paper's for English-German.
-const VOCABULARY: usize = 19_804;
 
 struct Options {
     width: Width,
@@ -38,9 +37,13 @@ struct Options {
     beams: Vec<usize>,
     batches: Vec<usize>,
     threads: Vec<usize>,
+    /// Words of the vocabulary; the paper's for English-German.
+    vocabulary: usize,
     sentences: usize,
     model: Option<PathBuf>,
     text: Option<PathBuf>,
+    /// Words of every translation, where the model would not end it.
+    length: Option<usize>,
     export: Option<PathBuf>,
 }
 
@@ -53,9 +56,11 @@ impl Options {
             beams: vec![1, 5],
             batches: vec![1, 32],
             threads: vec![1, 2],
+            vocabulary: 19_804,
             sentences: 100,
             model: None,
             text: None,
+            length: None,
             export: None,
         };
         let mut arguments = std::env::args().skip(1);
@@ -68,9 +73,11 @@ impl Options {
                 "--beam" => options.beams = list(&value()),
                 "--batch" => options.batches = list(&value()),
                 "--threads" => options.threads = list(&value()),
+                "--vocabulary" => options.vocabulary = value().parse().expect("a number"),
                 "--sentences" => options.sentences = value().parse().expect("a number"),
                 "--model" => options.model = Some(value().into()),
                 "--text" => options.text = Some(value().into()),
+                "--length" => options.length = Some(value().parse().expect("a number")),
                 "--export" => options.export = Some(value().into()),
                 // What `cargo bench` adds.
                 "--bench" => {}
@@ -101,16 +108,17 @@ fn main() {
     if let Some(path) = &options.model {
         let translator = Translator::open(path, &Device::flex()).expect("a model directory");
         let context = translator.model().config().context_size;
-        rows(&options, "model", context, translator, &documents, None);
+        rows(&options, "model", context, translator, &documents, options.length);
         return;
     }
     let tokenizer = tokenizer(&lines);
     let tokens: usize = lines.iter().map(|line| tokenizer.encode(line).len()).sum();
-    let length = tokens / lines.len().max(1);
+    let length = options.length.unwrap_or(tokens / lines.len().max(1));
     for &preset in &options.presets {
         let contexts = if preset == Preset::Sentence { vec![0] } else { options.contexts.clone() };
         for context in contexts {
-            let config = preset.config(options.width, VOCABULARY, VOCABULARY, context);
+            let words = options.vocabulary;
+            let config = preset.config(options.width, words, words, context);
             let Ok(model) = config.init(1, &Device::flex()) else { continue };
             if let Some(folder) = &options.export {
                 export(folder, &model, &tokenizer, &lines, length);
@@ -156,6 +164,8 @@ fn rows(
 ) {
     for &threads in &options.threads {
         translator = translator.with_threads(threads).expect("threads");
+        // Weights are drawn when they are first used.
+        time(&translator, &[documents[0][..1].to_vec()], 1, 1, length);
         for &beam in &options.beams {
             for &batch in &options.batches {
                 let before = cpu_seconds();
@@ -220,5 +230,5 @@ fn export(folder: &Path, model: &Model, tokenizer: &Tokenizer, lines: &[String],
     let sentences: Vec<Vec<u32>> = lines.iter().map(|line| tokenizer.encode(line)).collect();
     let text = serde_json::json!({ "length": length, "sentences": sentences });
     std::fs::write(folder.join("sentences.json"), text.to_string()).expect("a file");
-    println!("wrote {}", folder.display());
+    println!("wrote {}; --length {length}", folder.display());
 }

@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use abridge_model::lean::LeanDecoder;
+use abridge_model::lean::{LeanDecoder, MostProbable, Wanted};
 use abridge_model::tokens::{END, PAD};
 use abridge_model::{Model, Sources, random};
 
@@ -90,29 +90,42 @@ impl Search<'_> {
             if is_set(self.stop.as_ref()) {
                 return Err(Error::Stopped);
             }
-            let logits = decoding.step(&words);
-            let mut rows = logits.chunks_exact_mut(vocabulary);
+            let forbidden = forbidden(step, settings);
+            let is_drawn = settings.sampling.is_some() && step >= settings.prefix.len();
+            let found = if is_drawn {
+                Found::Logits(decoding.step(&words))
+            } else {
+                let end = (step >= settings.max_length).then_some(END);
+                let only = settings.prefix.get(step).copied().or(end);
+                let wanted = Wanted { count: 2 * settings.beam, forbidden: &forbidden, only };
+                Found::Best(decoding.step_to_best(&words, &wanted))
+            };
             parents.clear();
             words.clear();
             let mut first = 0;
             for (place, sentence) in sentences.iter_mut().enumerate() {
-                let open = sentence.open.len();
-                let own = rows.by_ref().take(open);
-                if open == 0 {
+                let own = first..first + sentence.open.len();
+                first = own.end;
+                if own.is_empty() {
                     continue;
                 }
                 if is_set(self.stops.get(place)) {
-                    own.for_each(drop);
                     sentence.open.clear();
                     sentence.finished.clear();
-                    first += open;
                     continue;
                 }
-                for candidate in sentence.advance(own, step, settings) {
-                    parents.push(first + candidate.parent);
+                let going = match found {
+                    Found::Best(rows) => sentence.advance(&rows[own.clone()], step, settings),
+                    Found::Logits(logits) => {
+                        let logits = &logits[own.start * vocabulary..own.end * vocabulary];
+                        let rows: Vec<&[f32]> = logits.chunks_exact(vocabulary).collect();
+                        sentence.sample(&rows, step, &forbidden, settings)
+                    }
+                };
+                for candidate in going {
+                    parents.push(own.start + candidate.parent);
                     words.push(candidate.word);
                 }
-                first += open;
             }
             if words.is_empty() {
                 break;
@@ -126,21 +139,19 @@ impl Search<'_> {
     }
 }
 
-/// Makes impossible what must not be written at this step.
-fn forbid(row: &mut [f32], step: usize, settings: &BeamSettings) {
-    let end = row[END as usize];
-    row[PAD as usize] = f32::NEG_INFINITY;
-    for &word in &settings.forbidden {
-        if let Some(score) = row.get_mut(word as usize) {
-            *score = f32::NEG_INFINITY;
-        }
-    }
-    if step >= settings.max_length {
-        row.fill(f32::NEG_INFINITY);
-        row[END as usize] = end;
-    } else if step < settings.min_length {
-        row[END as usize] = f32::NEG_INFINITY;
-    }
+/// What a step gives.
+#[derive(Clone, Copy)]
+enum Found<'a> {
+    /// To choose from: the most probable words that could follow each hypothesis.
+    Best(&'a [MostProbable]),
+    /// To draw from: all words, `[hypotheses, vocabulary]`.
+    Logits(&'a [f32]),
+}
+
+/// What must not be written at this step.
+fn forbidden(step: usize, settings: &BeamSettings) -> Vec<u32> {
+    let end = (step < settings.min_length).then_some(END);
+    settings.forbidden.iter().copied().chain([PAD]).chain(end).collect()
 }
 
 /// A sentence in the middle of its search.
@@ -165,23 +176,21 @@ impl Sentence {
     }
 
     /// Continues the open hypotheses; returns what goes on, or nothing when the sentence is done.
-    fn advance<'r>(
+    fn advance(
         &mut self,
-        rows: impl Iterator<Item = &'r mut [f32]>,
+        rows: &[MostProbable],
         step: usize,
         settings: &BeamSettings,
     ) -> Vec<Candidate> {
-        let rows = rows.zip(&self.open).map(|(row, open)| Continuations::new(row, open.score));
-        let mut rows: Vec<Continuations<'_>> = rows.collect();
-        if let Some(&word) = settings.prefix.get(step) {
-            let forced = rows.iter().enumerate().map(|(parent, row)| row.with(parent, word));
+        let rows = rows.iter().zip(&self.open).map(|(row, open)| Continuations {
+            words: row.best(),
+            total: row.total(),
+            so_far: open.score,
+        });
+        let rows: Vec<Continuations<'_>> = rows.collect();
+        if step < settings.prefix.len() {
+            let forced = rows.iter().enumerate().filter_map(|(parent, row)| row.first(parent));
             return self.go_on(forced.collect());
-        }
-        for row in &mut rows {
-            forbid(row.logits, step, settings);
-        }
-        if settings.sampling.is_some() {
-            return self.sample(&rows, step, settings);
         }
         let candidates = best(&rows, 2 * settings.beam);
         for candidate in candidates.iter().take(settings.beam) {
@@ -204,8 +213,9 @@ impl Sentence {
     /// Every sample draws a word of its own.
     fn sample(
         &mut self,
-        rows: &[Continuations<'_>],
+        rows: &[&[f32]],
         step: usize,
+        forbidden: &[u32],
         settings: &BeamSettings,
     ) -> Vec<Candidate> {
         let Some(sampling) = &settings.sampling else { return Vec::new() };
@@ -220,8 +230,17 @@ impl Sentence {
         let mut samples = Vec::new();
         for (parent, sample) in drawers {
             let place = random::key(&[self.key, sample, step as u64]);
-            let Some(word) = draw(&rows[parent], sampling, place) else { continue };
-            let candidate = rows[parent].with(parent, word);
+            let drawn = if step >= settings.max_length {
+                Some(END)
+            } else {
+                draw(rows[parent], forbidden, sampling, place)
+            };
+            let Some(word) = drawn else { continue };
+            let wanted = Wanted { count: 1, forbidden: &[], only: Some(word) };
+            let found = MostProbable::of_row(rows[parent], &wanted);
+            let (words, total) = (found.best(), found.total());
+            let row = Continuations { words, total, so_far: self.open[parent].score };
+            let Some(candidate) = row.first(parent) else { continue };
             if word == END {
                 self.close(self.open[parent].with(&candidate), step, settings);
             } else {

@@ -2,18 +2,21 @@
 
 use abridge_model::random;
 
-use crate::candidates::Continuations;
 use crate::settings::Sampling;
 
-/// Draws a word; the same place always draws the same one.
+/// Draws a word by its logit; the same place always draws the same one.
 ///
 /// `place` names the sentence, its sample and the step. Returns nothing where no word is possible.
-pub(crate) fn draw(row: &Continuations<'_>, sampling: &Sampling, place: u64) -> Option<u32> {
-    let mut words: Vec<(u32, f64)> = row
-        .logits
+pub(crate) fn draw(
+    logits: &[f32],
+    forbidden: &[u32],
+    sampling: &Sampling,
+    place: u64,
+) -> Option<u32> {
+    let mut words: Vec<(u32, f64)> = logits
         .iter()
         .enumerate()
-        .filter(|(_, logit)| logit.is_finite())
+        .filter(|&(word, logit)| logit.is_finite() && !forbidden.contains(&(word as u32)))
         .map(|(word, &logit)| (word as u32, f64::from(logit) / sampling.temperature))
         .collect();
     let best = words.iter().map(|(_, logit)| *logit).fold(f64::NEG_INFINITY, f64::max);
@@ -51,11 +54,10 @@ mod tests {
     use super::*;
 
     fn shares(sampling: Sampling) -> [f64; 4] {
-        let mut logits = [0.5f32.ln(), 0.3f32.ln(), 0.2f32.ln(), f32::NEG_INFINITY];
-        let row = Continuations::new(&mut logits, 0.0);
+        let logits = [0.5f32.ln(), 0.3f32.ln(), 0.2f32.ln(), 2.0];
         let mut counts = [0.0; 4];
         for place in 0..20_000 {
-            counts[draw(&row, &sampling, place).unwrap() as usize] += 1.0 / 20_000.0;
+            counts[draw(&logits, &[3], &sampling, place).unwrap() as usize] += 1.0 / 20_000.0;
         }
         counts
     }
@@ -82,8 +84,6 @@ mod tests {
 
     #[test]
     fn nothing_possible_draws_nothing() {
-        let mut logits = [f32::NEG_INFINITY; 3];
-        let row = Continuations { logits: &mut logits, total: 0.0, so_far: 0.0 };
-        assert_eq!(draw(&row, &Sampling::default(), 1), None);
+        assert_eq!(draw(&[f32::NEG_INFINITY, 0.0], &[1], &Sampling::default(), 1), None);
     }
 }

@@ -1,6 +1,6 @@
 //! Decoding step by step, on the fastest path that the device has.
 
-use abridge_model::lean::{LeanDecoder, LeanDecoding};
+use abridge_model::lean::{LeanDecoder, LeanDecoding, MostProbable, Wanted};
 use abridge_model::{Decoding, Model, Sources};
 
 /// Some sentences in the middle of being translated.
@@ -10,6 +10,8 @@ pub(crate) enum Steps<'a> {
         decoding: Decoding<'a>,
         /// The logits of the last step.
         logits: Vec<f32>,
+        /// What was found in them.
+        found: Vec<MostProbable>,
     },
     /// On the CPU, without it.
     Lean(LeanDecoding<'a>),
@@ -19,18 +21,39 @@ impl<'a> Steps<'a> {
     pub fn new(model: &'a Model, lean: Option<&'a LeanDecoder>, sources: &Sources) -> Self {
         match lean {
             Some(lean) => Self::Lean(lean.decode(sources)),
-            None => Self::Engine { decoding: model.decode(sources), logits: Vec::new() },
+            None => Self::Engine {
+                decoding: model.decode(sources),
+                logits: Vec::new(),
+                found: Vec::new(),
+            },
         }
     }
 
     /// Appends a word to each hypothesis; returns the logits of what could follow, row by row.
-    pub fn step(&mut self, words: &[u32]) -> &mut [f32] {
+    pub fn step(&mut self, words: &[u32]) -> &[f32] {
         match self {
             Self::Lean(decoding) => decoding.step(words),
-            Self::Engine { decoding, logits } => {
+            Self::Engine { decoding, logits, .. } => {
                 let data = decoding.step(words).into_data().convert::<f32>();
                 *logits = data.try_into_vec().expect("converted just now");
                 logits
+            }
+        }
+    }
+
+    /// As [`Self::step`], for who only wants to know the most probable words that could follow each
+    /// hypothesis.
+    pub fn step_to_best(&mut self, words: &[u32], wanted: &Wanted<'_>) -> &[MostProbable] {
+        if let Self::Engine { .. } = self {
+            self.step(words);
+        }
+        match self {
+            Self::Lean(decoding) => decoding.step_to_best(words, wanted),
+            Self::Engine { logits, found, .. } => {
+                let vocabulary = logits.len() / words.len().max(1);
+                let rows = logits.chunks_exact(vocabulary.max(1));
+                *found = rows.map(|row| MostProbable::of_row(row, wanted)).collect();
+                found
             }
         }
     }

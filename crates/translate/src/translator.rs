@@ -8,7 +8,7 @@ use abridge_corpus::tokenizer::Encoder;
 use abridge_model::Model;
 use abridge_model::lean::LeanDecoder;
 use abridge_model::tokens::END;
-use abridge_model::weights::ModelDirectory;
+use abridge_model::weights::{ModelDirectory, Precision};
 use burn::tensor::Device;
 
 use crate::workers::Workers;
@@ -25,6 +25,7 @@ pub struct Translator {
     hash: String,
     languages: Option<(String, String)>,
     workers: Workers,
+    precision: Precision,
 }
 
 impl Translator {
@@ -51,18 +52,33 @@ impl Translator {
                 }));
             }
         }
-        let mut translator =
-            Self::new(directory.load(device)?, source, target, directory.weights_hash())?;
+        let mut translator = Self::with_precision(
+            directory.load(device)?,
+            directory.precision()?,
+            source,
+            target,
+            directory.weights_hash(),
+        )?;
         translator.languages = languages;
         Ok(translator)
     }
 
     /// Puts a network and its tokenizers together; the hash is its name in signatures and sessions.
     pub fn new(model: Model, source: Tokenizer, target: Tokenizer, hash: &str) -> Result<Self> {
+        Self::with_precision(model, Precision::Single, source, target, hash)
+    }
+
+    fn with_precision(
+        model: Model,
+        precision: Precision,
+        source: Tokenizer,
+        target: Tokenizer,
+        hash: &str,
+    ) -> Result<Self> {
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
         let (hash, workers) = (hash.to_owned(), Workers::new(cores)?);
-        let lean = model.lean_decoder().map(Arc::new);
-        Ok(Self { model, lean, source, target, hash, languages: None, workers })
+        let lean = model.lean_decoder_in(precision).map(Arc::new);
+        Ok(Self { model, lean, source, target, hash, languages: None, workers, precision })
     }
 
     /// Uses this many threads instead of one per core.
@@ -82,12 +98,19 @@ impl Translator {
             hash: self.hash.clone(),
             languages: self.languages.clone(),
             workers: Workers::new(threads)?,
+            precision: self.precision,
         })
     }
 
     /// The number of threads.
     pub fn threads(&self) -> usize {
         self.workers.count()
+    }
+
+    /// How the weights were stored, if the device cannot multiply them so and they were unpacked.
+    pub fn unpacked(&self) -> Option<Precision> {
+        let is_lean = self.lean.is_some();
+        (self.precision == Precision::Int8 && !is_lean).then_some(self.precision)
     }
 
     /// The network.

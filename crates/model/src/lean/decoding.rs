@@ -5,8 +5,10 @@ use super::{ContextLooking, Layer, LeanDecoder};
 use crate::Sources;
 use crate::decoder::Seen;
 use crate::ops::Block;
+use crate::ops::kernels::int8_product::Int8Rows;
+use crate::ops::kernels::most_probable::{MostProbable, Wanted};
 use crate::ops::kernels::softmax::{exp, softmax};
-use crate::ops::kernels::{sum_of_pairs, vectorised};
+use crate::ops::kernels::{add_weighted, sum_of_pairs, vectorised};
 use crate::tokens::END;
 
 /// The lean twin of [`Decoding`](crate::Decoding): the same hypotheses, the same order.
@@ -35,13 +37,17 @@ struct LayerState {
 #[derive(Debug, Default)]
 struct Buffers {
     x: Vec<f32>,
+    /// What is multiplied, in the precision of the weights.
+    rows: Int8Rows,
     /// The state before the cross-attention, for a parallel context attention.
     before: Vec<f32>,
     projected: Vec<f32>,
     attended: Vec<f32>,
     update: Vec<f32>,
     weights: Vec<f32>,
+    /// Of all words, or of a stretch of the vocabulary.
     logits: Vec<f32>,
+    found: Vec<MostProbable>,
 }
 
 impl<'a> LeanDecoding<'a> {
@@ -65,7 +71,7 @@ impl<'a> LeanDecoding<'a> {
             position: 0,
         };
         for _ in 1..decoder.start_words {
-            decoding.step(&vec![END; decoding.sentence_of.len()]);
+            decoding.advance(&vec![END; decoding.sentence_of.len()]);
         }
         decoding
     }
@@ -75,7 +81,40 @@ impl<'a> LeanDecoding<'a> {
     ///
     /// # Shapes
     /// - result: `[hypotheses, vocabulary]`, logits
-    pub fn step(&mut self, words: &[u32]) -> &mut [f32] {
+    pub fn step(&mut self, words: &[u32]) -> &[f32] {
+        self.advance(words);
+        let Buffers { x, rows, logits, .. } = &mut self.buffers;
+        self.decoder.output.multiply(x, rows, logits);
+        logits
+    }
+
+    /// As [`Self::step`], for who only wants to know the most probable words: for each hypothesis
+    /// what could follow. Logits are looked at where they are made, stretch by stretch, and never
+    /// written to memory all together.
+    pub fn step_to_best(&mut self, words: &[u32], wanted: &Wanted<'_>) -> &[MostProbable] {
+        self.advance(words);
+        let Buffers { x, rows, logits, found, .. } = &mut self.buffers;
+        found.resize_with(words.len(), MostProbable::default);
+        found.iter_mut().for_each(MostProbable::clear);
+        self.decoder.output.multiply_in_tiles(x, rows, logits, |columns, logits| {
+            vectorised(
+                #[inline(always)]
+                || {
+                    for (found, logits) in found.iter_mut().zip(logits.chunks_exact(columns.len()))
+                    {
+                        found.look(columns.start, logits, wanted);
+                    }
+                },
+            );
+        });
+        for found in found.iter_mut() {
+            found.finish(wanted);
+        }
+        found
+    }
+
+    /// Appends a word to each hypothesis: from words to the states of the last layer.
+    fn advance(&mut self, words: &[u32]) {
         assert_eq!(words.len(), self.sentence_of.len(), "one word per hypothesis");
         let width = self.decoder.width;
         let position = &self.decoder.positions[self.position * width..][..width];
@@ -93,8 +132,6 @@ impl<'a> LeanDecoding<'a> {
             layer.step(state, &self.words, &self.sentence_of, self.decoder, &mut self.buffers);
         }
         self.position += 1;
-        self.decoder.output.multiply(&self.buffers.x, &mut self.buffers.logits);
-        &mut self.buffers.logits
     }
 
     /// Hypothesis `i` goes on from what was hypothesis `parents[i]`: see
@@ -116,35 +153,35 @@ impl Layer {
         decoder: &LeanDecoder,
         buffers: &mut Buffers,
     ) {
-        let Buffers { x, before, projected, attended, update, weights, .. } = buffers;
+        let Buffers { x, rows, before, projected, attended, update, weights, .. } = buffers;
         let width = decoder.width;
-        self.own.multiply(x, projected);
+        self.own.multiply(x, rows, projected);
         for row in projected.chunks_exact(3 * width) {
             state.own.extend_from_slice(&row[width..]);
         }
         attend_own(projected, &state.own, words, decoder, attended, weights);
-        self.own_output.multiply(attended, update);
+        self.own_output.multiply(attended, rows, update);
         self.own_norm.apply(x, update);
 
         let parallel = self.context.as_ref().filter(|context| context.is_parallel);
         if parallel.is_some() {
             before.clone_from(x);
         }
-        self.cross.query.multiply(x, projected);
+        self.cross.query.multiply(x, rows, projected);
         state.cross.attend(projected, sentence_of, attended, weights);
-        self.cross.output.multiply(attended, update);
+        self.cross.output.multiply(attended, rows, update);
         self.cross.norm.apply(x, update);
 
         if let Some(context) = &self.context {
             let y = if context.is_parallel { &mut *before } else { &mut *x };
-            context.looking.query.multiply(y, projected);
-            if let Some(rows) = &state.context {
-                rows.attend(projected, sentence_of, attended, weights);
+            context.looking.query.multiply(y, rows, projected);
+            if let Some(seen) = &state.context {
+                seen.attend(projected, sentence_of, attended, weights);
             } else {
                 attended.clear();
                 attended.resize(y.len(), 0.0);
             }
-            context.looking.output.multiply(attended, update);
+            context.looking.output.multiply(attended, rows, update);
             context.gate(!context.is_gated_after_norm, update, width);
             context.looking.norm.apply(y, update);
             context.gate(context.is_gated_after_norm, y, width);
@@ -155,11 +192,11 @@ impl Layer {
             }
         }
 
-        self.hidden.multiply(x, projected);
+        self.hidden.multiply(x, rows, projected);
         for value in projected.iter_mut() {
             *value = value.max(0.0);
         }
-        self.output.multiply(projected, update);
+        self.output.multiply(projected, rows, update);
         self.norm.apply(x, update);
     }
 }
@@ -212,13 +249,11 @@ fn attend_own(
                         },
                     ));
                     softmax(weights);
-                    let out = &mut out[channels.clone()];
-                    for (&row, weight) in rows.iter().zip(&*weights) {
-                        let value = &own[row as usize * 2 * width + width..][channels.clone()];
-                        for (out, value) in out.iter_mut().zip(value) {
-                            *out += weight * value;
-                        }
-                    }
+                    let values = rows.iter().map(
+                        #[inline(always)]
+                        |&row| &own[row as usize * 2 * width + width..][channels.clone()],
+                    );
+                    add_weighted(&mut out[channels.clone()], values.zip(weights.iter().copied()));
                 }
             }
         },

@@ -4,15 +4,18 @@ use super::values;
 use crate::decoder::Projected;
 use crate::ops::Block;
 use crate::ops::kernels::softmax::softmax;
-use crate::ops::kernels::vectorised;
+use crate::ops::kernels::{LANES, add_weighted, vectorised};
 
 /// What each sentence sees.
 #[derive(Debug)]
 pub struct FixedRows {
     /// For each sentence its first row; one more at the end.
     offsets: Vec<usize>,
-    /// `[heads, head width, rows]` per sentence: queries meet all keys of a channel at once.
+    /// `[heads, rows / 16, head width, 16]` per sentence, the last rows filled up with zeros: a
+    /// query meets sixteen keys at once, channel by channel.
     key: Vec<f32>,
+    /// For each sentence where its keys begin; one more at the end.
+    key_offsets: Vec<usize>,
     /// `[heads, rows, head width]` per sentence.
     value: Vec<f32>,
     heads: usize,
@@ -33,7 +36,14 @@ impl FixedRows {
             .as_ref()
             .map(|shifts| (values(shifts.key.clone()), values(shifts.value.clone())));
         let head_width = width / heads;
-        let mut fixed = Self { offsets: vec![0], key: Vec::new(), value: Vec::new(), heads, width };
+        let mut fixed = Self {
+            offsets: vec![0],
+            key: Vec::new(),
+            key_offsets: vec![0],
+            value: Vec::new(),
+            heads,
+            width,
+        };
         for blocks in seen {
             // The row and the slot of each key.
             let rows: Vec<(usize, Option<usize>)> = blocks
@@ -47,9 +57,16 @@ impl FixedRows {
                     all[row.0 * width + i] + shift
                 };
             let shift = shifts.as_ref().map(|(key, _)| key);
-            for channel in 0..width {
-                fixed.key.extend(rows.iter().map(|&row| at(&key_rows, shift, row, channel)));
+            for head in 0..heads {
+                for rows in rows.chunks(LANES) {
+                    for channel in head * head_width..(head + 1) * head_width {
+                        let missing = std::iter::repeat_n(0.0, LANES - rows.len());
+                        let keys = rows.iter().map(|&row| at(&key_rows, shift, row, channel));
+                        fixed.key.extend(keys.chain(missing));
+                    }
+                }
             }
+            fixed.key_offsets.push(fixed.key.len());
             let shift = shifts.as_ref().map(|(_, value)| value);
             for head in 0..heads {
                 for &row in &rows {
@@ -87,29 +104,35 @@ impl FixedRows {
                     if count == 0 {
                         continue;
                     }
-                    let range = first * self.width..last * self.width;
-                    let keys = self.key[range.clone()].chunks_exact(head_width * count);
-                    let heads = keys.zip(self.value[range].chunks_exact(head_width * count));
+                    let keys = self.key_offsets[sentence]..self.key_offsets[sentence + 1];
+                    let keys = self.key[keys].chunks_exact(head_width * padded(count));
+                    let values = &self.value[first * self.width..last * self.width];
+                    let heads = keys.zip(values.chunks_exact(head_width * count));
                     let heads = heads
                         .zip(query.chunks_exact(head_width).zip(out.chunks_exact_mut(head_width)));
                     for ((keys, values), (query, out)) in heads {
                         weights.clear();
-                        weights.resize(count, 0.0);
-                        for (keys, query) in keys.chunks_exact(count).zip(query) {
-                            let query = query * scale;
-                            for (weight, key) in weights.iter_mut().zip(keys) {
-                                *weight += query * key;
+                        for keys in keys.chunks_exact(head_width * LANES) {
+                            let mut scores = [0.0; LANES];
+                            for (keys, query) in keys.as_chunks::<LANES>().0.iter().zip(query) {
+                                for (score, key) in scores.iter_mut().zip(keys) {
+                                    *score += query * key;
+                                }
                             }
+                            weights.extend(scores.iter().map(|score| score * scale));
                         }
+                        weights.truncate(count);
                         softmax(weights);
-                        for (values, weight) in values.chunks_exact(head_width).zip(&*weights) {
-                            for (out, value) in out.iter_mut().zip(values) {
-                                *out += weight * value;
-                            }
-                        }
+                        let rows = values.chunks_exact(head_width).zip(weights.iter().copied());
+                        add_weighted(out, rows);
                     }
                 }
             },
         );
     }
+}
+
+/// Rows in whole lanes.
+fn padded(rows: usize) -> usize {
+    rows.next_multiple_of(LANES)
 }

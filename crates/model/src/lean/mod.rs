@@ -7,18 +7,22 @@
 
 mod decoding;
 mod fixed;
+mod matrix;
 
 use burn::tensor::Tensor;
 
 use crate::decoder::{ContextAttention, DecoderLayer};
 use crate::linear::{Linear, ResidualNorm};
 use crate::model::Model;
-use crate::ops::kernels::packed_product::PackedMatrix;
 use crate::ops::kernels::residual_norm;
 use crate::ops::{NORM_EPSILON, is_fused};
+use crate::weights::Precision;
 use crate::{Sources, embedding};
 
+pub use crate::ops::kernels::most_probable::{MostProbable, Wanted};
 pub use decoding::LeanDecoding;
+
+use matrix::Matrix;
 
 /// The decoder of a network, ready to decode on the CPU.
 #[derive(Clone, Debug)]
@@ -31,28 +35,28 @@ pub struct LeanDecoder {
     /// `[positions, width]`
     positions: Vec<f32>,
     /// The tied output projection.
-    output: PackedMatrix,
+    output: Matrix,
     layers: Vec<Layer>,
 }
 
 #[derive(Clone, Debug)]
 struct Layer {
     /// Query, key and value side by side.
-    own: PackedMatrix,
-    own_output: PackedMatrix,
+    own: Matrix,
+    own_output: Matrix,
     own_norm: Norm,
     cross: Looking,
     context: Option<ContextLooking>,
-    hidden: PackedMatrix,
-    output: PackedMatrix,
+    hidden: Matrix,
+    output: Matrix,
     norm: Norm,
 }
 
 /// An attention over keys and values that are projected already.
 #[derive(Clone, Debug)]
 struct Looking {
-    query: PackedMatrix,
-    output: PackedMatrix,
+    query: Matrix,
+    output: Matrix,
     norm: Norm,
 }
 
@@ -80,6 +84,11 @@ impl Norm {
 impl Model {
     /// The decoder for the CPU, or nothing where the network is on another device.
     pub fn lean_decoder(&self) -> Option<LeanDecoder> {
+        self.lean_decoder_in(Precision::Single)
+    }
+
+    /// As [`Self::lean_decoder`], with products in the precision that the weights were stored in.
+    pub fn lean_decoder_in(&self, precision: Precision) -> Option<LeanDecoder> {
         let embedding = &self.decoder.embedding.weight.val();
         if !is_fused(embedding) {
             return None;
@@ -87,11 +96,13 @@ impl Model {
         let config = self.config();
         let (width, vocabulary) = (config.width, config.target_vocabulary);
         let mut embedding = values(embedding.clone());
-        let output = PackedMatrix::new(width, vocabulary, |i, j| embedding[j * width + i], &[]);
+        let at = |i: usize, j: usize| embedding[j * width + i];
+        let output = Matrix::new(precision, [width, vocabulary], at, &[]);
         let scale = (width as f64).sqrt() as f32;
         for value in &mut embedding {
             *value *= scale;
         }
+        let layers = self.decoder.layers.iter().map(|layer| Layer::new(layer, precision));
         Some(LeanDecoder {
             width,
             heads: config.heads,
@@ -99,7 +110,7 @@ impl Model {
             embedding,
             positions: embedding::sinusoids(config.max_positions, width),
             output,
-            layers: self.decoder.layers.iter().map(Layer::new).collect(),
+            layers: layers.collect(),
         })
     }
 }
@@ -112,7 +123,8 @@ impl LeanDecoder {
 }
 
 impl Layer {
-    fn new(layer: &DecoderLayer) -> Self {
+    fn new(layer: &DecoderLayer, precision: Precision) -> Self {
+        let pack = |layers: &[&Linear]| pack(layers, precision);
         let own = &layer.self_attention;
         let looking = |attention: &crate::attention::Attention, norm: &ResidualNorm| Looking {
             query: pack(&[&attention.query]),
@@ -150,10 +162,10 @@ fn norm_of(norm: &ResidualNorm) -> Norm {
 }
 
 /// Linear layers of the same input side by side, as one.
-fn pack(layers: &[&Linear]) -> PackedMatrix {
+fn pack(layers: &[&Linear], precision: Precision) -> Matrix {
     let [inputs, outputs] = layers[0].weight.val().dims();
     let weights: Vec<Vec<f32>> = layers.iter().map(|layer| values(layer.weight.val())).collect();
     let bias: Vec<f32> = layers.iter().flat_map(|layer| values(layer.bias.val())).collect();
     let at = |i: usize, j: usize| weights[j / outputs][i * outputs + j % outputs];
-    PackedMatrix::new(inputs, outputs * layers.len(), at, &bias)
+    Matrix::new(precision, [inputs, outputs * layers.len()], at, &bias)
 }

@@ -24,6 +24,7 @@ use crate::packed::Segments;
 pub use fixed_attention::{FixedKeys, fixed_attention};
 pub use kernels::Instructions;
 pub use kernels::adam::Rates as AdamRates;
+pub use kernels::int8_product::Path as Int8Path;
 pub use kernels::product::{Before, Matrix, MatrixMut, Tally, product};
 pub use layout::{AttentionLayout, Block};
 pub use plain::{

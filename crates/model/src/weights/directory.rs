@@ -12,7 +12,7 @@ use burn::tensor::Device;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-use super::broken;
+use super::{Precision, TensorFile, broken};
 use crate::{Model, ModelConfig, Result};
 
 const MANIFEST: &str = "MANIFEST.json";
@@ -50,6 +50,17 @@ impl ModelDirectory {
         provenance: BTreeMap<String, String>,
         attach: impl FnOnce(&Path) -> Result<(), E>,
     ) -> Result<(), E> {
+        Self::write_in(Precision::Single, path, model, provenance, attach)
+    }
+
+    /// As [`Self::write`], with weights in another precision.
+    pub fn write_in<E: From<crate::Error>>(
+        precision: Precision,
+        path: &Path,
+        model: &Model,
+        provenance: BTreeMap<String, String>,
+        attach: impl FnOnce(&Path) -> Result<(), E>,
+    ) -> Result<(), E> {
         let failed = |error: std::io::Error| broken(path, format!("cannot write it: {error}"));
         let name = path.file_name().unwrap_or_default().to_string_lossy();
         let beside = |ending: &str| path.with_file_name(format!(".{name}.{ending}"));
@@ -62,7 +73,7 @@ impl ModelDirectory {
             fs::create_dir_all(&work)
         };
         begin().map_err(failed)?;
-        model.save(&work.join(WEIGHTS))?;
+        model.save_in(precision, &work.join(WEIGHTS))?;
         fs::write(work.join(CONFIG), model.config().to_toml()).map_err(failed)?;
         attach(&work)?;
         let files = hash_all(&work)?;
@@ -137,6 +148,33 @@ impl ModelDirectory {
     /// The hash of the weights: the model's name in signatures of results.
     pub fn weights_hash(&self) -> &str {
         self.manifest.files.get(WEIGHTS).map_or("", |file| file.sha256.as_str())
+    }
+
+    /// How the weights are stored.
+    pub fn precision(&self) -> Result<Precision> {
+        Ok(TensorFile::open(&self.path.join(WEIGHTS))?.precision())
+    }
+
+    /// The size of the weights in bytes.
+    pub fn weights_size(&self) -> u64 {
+        self.manifest.files.get(WEIGHTS).map_or(0, |file| file.bytes)
+    }
+
+    /// Writes the same model with weights in another precision, and all files beside them.
+    pub fn quantise(&self, precision: Precision, path: &Path) -> Result<Self> {
+        let mut provenance = self.provenance().clone();
+        provenance.insert("precision".into(), precision.to_string());
+        provenance.insert("made of".into(), self.weights_hash().into());
+        let model = self.load(&Device::flex())?;
+        let files = self.manifest.files.keys().filter(|name| *name != WEIGHTS && *name != CONFIG);
+        Self::write_in(precision, path, &model, provenance, |folder| {
+            for name in files {
+                let from = self.path.join(name);
+                fs::copy(&from, folder.join(name)).map_err(|error| broken(&from, error))?;
+            }
+            Ok::<(), crate::Error>(())
+        })?;
+        Self::open(path)
     }
 
     /// Builds the network with its weights.

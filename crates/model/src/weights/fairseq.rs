@@ -72,8 +72,7 @@ impl FairseqCheckpoint {
 
     /// Whether it has the parameter transposed: linear layers are, tables are not.
     pub fn is_transposed(parameter: &Parameter) -> bool {
-        let tables = ["source_embedding.", "decoder.embedding.", "decoder.segments.", "positions."];
-        parameter.shape.len() == 2 && !tables.iter().any(|table| parameter.name.contains(table))
+        parameter.shape.len() == 2 && !Parameter::is_table(&parameter.name)
     }
 
     /// Opens a checkpoint; only names and shapes are read.

@@ -9,6 +9,7 @@ use pytorch_reader::{DType, PytorchReader};
 use safetensors::tensor::{Dtype, Metadata};
 
 use super::broken;
+use super::precision::{Precision, scale_name};
 use crate::Result;
 
 /// A file of named tensors. Opening it reads names and shapes only.
@@ -23,6 +24,8 @@ struct Stored {
     shape: Vec<usize>,
     elements: Elements,
     place: Place,
+    /// What whole numbers are multiplied with: `[rows, 1]` or `[1, columns]`.
+    scale: Option<Box<Stored>>,
 }
 
 #[derive(Debug)]
@@ -35,6 +38,7 @@ enum Place {
 
 #[derive(Clone, Copy, Debug)]
 enum Elements {
+    I8,
     F16,
     BF16,
     F32,
@@ -91,6 +95,7 @@ impl TensorFile {
         for name in header.offset_keys() {
             let info = header.info(&name).ok_or_else(|| damaged(&name))?;
             let elements = match info.dtype {
+                Dtype::I8 => Elements::I8,
                 Dtype::F16 => Elements::F16,
                 Dtype::BF16 => Elements::BF16,
                 Dtype::F32 => Elements::F32,
@@ -98,8 +103,10 @@ impl TensorFile {
                 other => return Err(fail(format!("tensor {name} has elements of type {other:?}"))),
             };
             let place = Place::At(8 + length + info.data_offsets.0 as u64);
-            tensors.insert(name, Stored { shape: info.shape.clone(), elements, place });
+            let shape = info.shape.clone();
+            tensors.insert(name, Stored { shape, elements, place, scale: None });
         }
+        attach_scales(&mut tensors).map_err(fail)?;
         Ok(Self { path: path.to_path_buf(), tensors })
     }
 
@@ -124,7 +131,7 @@ impl TensorFile {
             };
             let shape = tensor.shape().to_vec();
             let place = Place::Checkpoint(tensor.clone());
-            tensors.insert(name, Stored { shape, elements, place });
+            tensors.insert(name, Stored { shape, elements, place, scale: None });
         }
         Ok(Self { path: path.to_path_buf(), tensors })
     }
@@ -150,6 +157,39 @@ impl TensorFile {
             .tensors
             .get(name)
             .ok_or_else(|| broken(&self.path, format!("tensor {name} is missing")))?;
+        let mut values = self.values(name, stored)?;
+        if let Some(scale) = &stored.scale {
+            let scales = self.values(&scale_name(name), scale)?;
+            if !scales.iter().all(|scale| scale.is_finite()) {
+                return Err(broken(
+                    &self.path,
+                    format!("tensor {name} has a scale that is not a number"),
+                ));
+            }
+            let columns = stored.shape[1];
+            let is_by_row = scale.shape == [stored.shape[0], 1];
+            for (place, value) in values.iter_mut().enumerate() {
+                *value *= scales[if is_by_row { place / columns } else { place % columns }];
+            }
+        }
+        Ok(values)
+    }
+
+    /// How its tensors are stored: as the fewest bits among them.
+    pub fn precision(&self) -> Precision {
+        let has = |wanted: fn(Elements) -> bool| {
+            self.tensors.values().any(|stored| wanted(stored.elements))
+        };
+        if has(|elements| matches!(elements, Elements::I8)) {
+            Precision::Int8
+        } else if has(|elements| matches!(elements, Elements::F16 | Elements::BF16)) {
+            Precision::Half
+        } else {
+            Precision::Single
+        }
+    }
+
+    fn values(&self, name: &str, stored: &Stored) -> Result<Vec<f32>> {
         let cannot_read = |error| broken(&self.path, format!("cannot read tensor {name}: {error}"));
         let bytes = match &stored.place {
             Place::At(start) => self.bytes(*start, stored.byte_length()).map_err(cannot_read)?,
@@ -167,6 +207,33 @@ impl TensorFile {
     }
 }
 
+/// Puts the scales of whole numbers beside them; a scale is no tensor by itself.
+fn attach_scales(tensors: &mut BTreeMap<String, Stored>) -> Result<(), String> {
+    let whole = tensors.iter().filter(|(_, stored)| matches!(stored.elements, Elements::I8));
+    let whole: Vec<(String, Vec<usize>)> =
+        whole.map(|(name, stored)| (name.clone(), stored.shape.clone())).collect();
+    for (name, shape) in whole {
+        let &[rows, columns] = &shape[..] else {
+            return Err(format!("tensor {name} is of whole numbers, but no matrix: {shape:?}"));
+        };
+        let scale = tensors.remove(&scale_name(&name)).ok_or_else(|| {
+            format!("tensor {name} is of whole numbers, but its scale {name}.scale is missing")
+        })?;
+        let fits = scale.shape == [rows, 1] || scale.shape == [1, columns];
+        if !fits || !matches!(scale.elements, Elements::F32) {
+            return Err(format!(
+                "the scale of tensor {name} has shape {:?}, but must be [{rows}, 1] or \
+                 [1, {columns}] in single precision",
+                scale.shape
+            ));
+        }
+        if let Some(stored) = tensors.get_mut(&name) {
+            stored.scale = Some(Box::new(scale));
+        }
+    }
+    Ok(())
+}
+
 impl Stored {
     fn byte_length(&self) -> usize {
         self.shape.iter().product::<usize>() * self.elements.size()
@@ -176,6 +243,7 @@ impl Stored {
 impl Elements {
     fn size(self) -> usize {
         match self {
+            Self::I8 => 1,
             Self::F16 | Self::BF16 => 2,
             Self::F32 => 4,
             Self::F64 => 8,
@@ -187,6 +255,7 @@ impl Elements {
             bytes.as_chunks::<N>().0.iter().map(|&chunk| convert(chunk)).collect()
         }
         match self {
+            Self::I8 => each(bytes, |b: [u8; 1]| f32::from(i8::from_le_bytes(b))),
             Self::F16 => each(bytes, |b| half::f16::from_le_bytes(b).to_f32()),
             Self::BF16 => each(bytes, |b| half::bf16::from_le_bytes(b).to_f32()),
             Self::F32 => each(bytes, f32::from_le_bytes),

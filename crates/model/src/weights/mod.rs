@@ -7,6 +7,7 @@
 mod directory;
 mod fairseq;
 mod file;
+mod precision;
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -15,11 +16,12 @@ use std::path::{Path, PathBuf};
 
 use burn::module::{Module, ModuleMapper, ModuleVisitor, Param, ParamId};
 use burn::tensor::{Device, Tensor, TensorData};
-use safetensors::tensor::{Dtype, TensorView};
+use safetensors::tensor::TensorView;
 
 pub use directory::ModelDirectory;
 pub use fairseq::FairseqCheckpoint;
 pub use file::TensorFile;
+pub use precision::Precision;
 
 use crate::{Error, Model, ModelConfig, Result};
 
@@ -32,6 +34,14 @@ pub struct Parameter {
     pub shape: Vec<usize>,
     /// By which gradients and optimiser states know it.
     pub id: ParamId,
+}
+
+impl Parameter {
+    /// Whether a matrix of this name is a table of rows to look up, not a linear layer.
+    pub(crate) fn is_table(name: &str) -> bool {
+        let tables = ["source_embedding.", "decoder.embedding.", "decoder.segments.", "positions."];
+        tables.iter().any(|table| name.contains(table))
+    }
 }
 
 impl Model {
@@ -64,9 +74,14 @@ impl Model {
 
     /// Writes all weights to a safetensors file, which replaces an existing one in one step.
     pub fn save(&self, file: &Path) -> Result<()> {
+        self.save_in(Precision::Single, file)
+    }
+
+    /// As [`Self::save`], in another precision.
+    pub fn save_in(&self, precision: Precision, file: &Path) -> Result<()> {
         let mut collect = Collect::default();
         self.visit(&mut collect);
-        write_tensors(file, &collect.weights)
+        write(file, &precision::encode(&collect.weights, precision))
     }
 }
 
@@ -86,13 +101,13 @@ pub type NamedTensors = BTreeMap<String, (Vec<usize>, Vec<f32>)>;
 
 /// Writes tensors to a safetensors file, which replaces an existing one in one step.
 pub fn write_tensors(file: &Path, tensors: &NamedTensors) -> Result<()> {
-    let bytes: Vec<Vec<u8>> = tensors
-        .values()
-        .map(|(_, values)| values.iter().copied().flat_map(f32::to_le_bytes).collect())
-        .collect();
-    let views = tensors.iter().zip(&bytes).map(|((name, (shape, _)), bytes)| {
-        let view = TensorView::new(Dtype::F32, shape.clone(), bytes);
-        view.map(|view| (name.as_str(), view)).map_err(|error| broken(file, error))
+    write(file, &precision::encode(tensors, Precision::Single))
+}
+
+fn write(file: &Path, tensors: &[precision::Encoded]) -> Result<()> {
+    let views = tensors.iter().map(|tensor| {
+        let view = TensorView::new(tensor.dtype, tensor.shape.clone(), &tensor.bytes);
+        view.map(|view| (tensor.name.as_str(), view)).map_err(|error| broken(file, error))
     });
     let views: Vec<_> = views.collect::<Result<_>>()?;
     let bytes = safetensors::serialize(views, None).map_err(|error| broken(file, error))?;

@@ -7,8 +7,12 @@
 
 pub mod adam;
 pub mod attention;
+pub mod half_product;
 mod instructions;
+mod int8_paths;
+pub mod int8_product;
 pub mod loss;
+pub mod most_probable;
 pub mod normalise;
 pub mod packed_product;
 pub mod product;
@@ -19,7 +23,20 @@ pub mod weighted_sums;
 pub use instructions::{Instructions, vectorised};
 
 /// The number of partial sums: enough to fill two vectors of any processor.
-const LANES: usize = 16;
+pub const LANES: usize = 16;
+
+/// One value of [`LANES`], in four steps on vectors instead of fifteen after each other.
+#[inline(always)]
+fn halved(mut values: [f32; LANES], f: impl Fn(f32, f32) -> f32) -> f32 {
+    let mut half = LANES / 2;
+    while half > 0 {
+        for i in 0..half {
+            values[i] = f(values[i], values[i + half]);
+        }
+        half /= 2;
+    }
+    values[0]
+}
 
 /// The sum of `f` over a slice, in [`LANES`] partial sums, so that it is the same everywhere.
 #[inline(always)]
@@ -35,7 +52,7 @@ pub fn sum_of(values: &[f32], f: impl Fn(f32) -> f32) -> f32 {
     for (sum, &value) in sums.iter_mut().zip(rest) {
         *sum += f(value);
     }
-    sums.iter().sum()
+    halved(sums, |a, b| a + b)
 }
 
 /// The sum of `f` over two slices of the same length, in [`LANES`] partial sums.
@@ -52,5 +69,30 @@ pub fn sum_of_pairs(a: &[f32], b: &[f32], f: impl Fn(f32, f32) -> f32) -> f32 {
     for (sum, (&a, &b)) in sums.iter_mut().zip(rest) {
         *sum += f(a, b);
     }
-    sums.iter().sum()
+    halved(sums, |a, b| a + b)
+}
+
+/// `out += weight * row` for all rows, a few channels at a time, so that sums stay in registers.
+#[inline(always)]
+pub fn add_weighted<'a>(out: &mut [f32], rows: impl Iterator<Item = (&'a [f32], f32)> + Clone) {
+    let whole = out.len() / LANES * LANES;
+    for first in (0..whole).step_by(LANES) {
+        let mut sums = [0.0; LANES];
+        for (row, weight) in rows.clone() {
+            let row: &[f32; LANES] = row[first..].first_chunk().expect("whole lanes");
+            for (sum, value) in sums.iter_mut().zip(row) {
+                *sum += weight * value;
+            }
+        }
+        for (out, sum) in out[first..].iter_mut().zip(sums) {
+            *out += sum;
+        }
+    }
+    if whole < out.len() {
+        for (row, weight) in rows {
+            for (out, value) in out[whole..].iter_mut().zip(&row[whole..]) {
+                *out += weight * value;
+            }
+        }
+    }
 }

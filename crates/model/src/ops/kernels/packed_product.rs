@@ -3,13 +3,20 @@
 //! In decoding, a step multiplies a handful of rows with every weight of the network. Packing a
 //! weight for each product, as general routines do, would cost more than the product. Here a
 //! weight lies in panels of two vectors of output columns, each panel one stream to read from start
-//! to end, and [`ROWS`] rows at a time meet it in registers.
+//! to end, and several rows at a time meet it in registers: as many as there are registers for.
+
+use std::ops::Range;
 
 use super::{Instructions, vectorised};
 
 /// Rows that share the reading of a panel: with two vectors each, they fill the sixteen registers
-/// of AVX2. More do not help where there are twice as many: the weights are what is waited for.
+/// of AVX2.
 const ROWS: usize = 6;
+/// The same for the thirty-two registers of AVX-512.
+const MANY_ROWS: usize = 12;
+/// Columns of a tile, a multiple of those of a panel: the weights and results of one stay in the
+/// second cache while all rows meet them.
+pub const TILE: usize = 512;
 
 /// `[inputs, outputs]` and a bias.
 #[derive(Clone, Debug)]
@@ -54,41 +61,69 @@ impl PackedMatrix {
     /// # Shapes
     /// - x: `[rows, inputs]`, out: `[rows, outputs]`
     pub fn multiply(&self, x: &[f32], out: &mut Vec<f32>) {
+        self.multiply_columns(x, 0..self.outputs, out);
+    }
+
+    /// The number of columns.
+    pub fn outputs(&self) -> usize {
+        self.outputs
+    }
+
+    /// Some columns of [`Self::multiply`]; they start where a panel does.
+    ///
+    /// # Shapes
+    /// - x: `[rows, inputs]`, out: `[rows, columns]`
+    pub fn multiply_columns(&self, x: &[f32], columns: Range<usize>, out: &mut Vec<f32>) {
         let rows = x.len() / self.inputs;
         assert_eq!(rows * self.inputs, x.len(), "whole rows");
-        out.resize(rows * self.outputs, 0.0);
+        assert!(columns.end <= self.outputs, "columns that are there");
+        assert_eq!(columns.start % self.columns, 0, "the start of a panel");
+        out.resize(rows * columns.len(), 0.0);
         // One step for a product and a sum, where the processor has it.
         match Instructions::here() {
             Instructions::Avx512 => vectorised(
                 #[inline(always)]
-                || self.run::<32, true>(x, out),
+                || self.run::<32, MANY_ROWS, true>(x, columns, out),
             ),
-            Instructions::Portable => self.run::<16, false>(x, out),
+            Instructions::Portable => self.run::<16, ROWS, false>(x, columns, out),
             Instructions::Avx2 | Instructions::Neon => vectorised(
                 #[inline(always)]
-                || self.run::<16, true>(x, out),
+                || self.run::<16, ROWS, true>(x, columns, out),
             ),
         }
     }
 
     #[inline(always)]
-    fn run<const COLUMNS: usize, const FUSED: bool>(&self, x: &[f32], out: &mut [f32]) {
+    fn run<const COLUMNS: usize, const AT_ONCE: usize, const FUSED: bool>(
+        &self,
+        x: &[f32],
+        columns: Range<usize>,
+        out: &mut [f32],
+    ) {
         assert_eq!(COLUMNS, self.columns, "packed and multiplied alike");
-        let panels = self.panels.chunks_exact(self.inputs * COLUMNS);
-        let panels = panels.zip(self.bias.chunks_exact(COLUMNS));
-        for (panel, (weights, bias)) in panels.enumerate() {
-            let first = panel * COLUMNS;
-            let width = COLUMNS.min(self.outputs - first);
-            let rows = x.chunks(ROWS * self.inputs).zip(out.chunks_mut(ROWS * self.outputs));
-            for (x, out) in rows {
-                let out = Place { out, first, width, stride: self.outputs };
-                match x.len() / self.inputs {
-                    1 => self.block::<1, COLUMNS, FUSED>(x, weights, bias, out),
-                    2 => self.block::<2, COLUMNS, FUSED>(x, weights, bias, out),
-                    3 => self.block::<3, COLUMNS, FUSED>(x, weights, bias, out),
-                    4 => self.block::<4, COLUMNS, FUSED>(x, weights, bias, out),
-                    5 => self.block::<5, COLUMNS, FUSED>(x, weights, bias, out),
-                    _ => self.block::<ROWS, COLUMNS, FUSED>(x, weights, bias, out),
+        let inputs = self.inputs;
+        let stride = columns.len();
+        for first in columns.clone().step_by(COLUMNS) {
+            let weights = &self.panels[first * inputs..][..inputs * COLUMNS];
+            let bias = &self.bias[first..][..COLUMNS];
+            let width = COLUMNS.min(columns.end - first);
+            let first = first - columns.start;
+            let (mut x, mut out) = (x, &mut *out);
+            while !x.is_empty() {
+                let left = x.len() / inputs;
+                let rows = if left >= AT_ONCE { AT_ONCE } else { left.min(ROWS) };
+                let (these, others) = x.split_at(rows * inputs);
+                let (place, places) = out.split_at_mut(rows * stride);
+                (x, out) = (others, places);
+                let place = Place { out: place, first, width, stride };
+                match rows {
+                    1 => self.block::<1, COLUMNS, FUSED>(these, weights, bias, place),
+                    2 => self.block::<2, COLUMNS, FUSED>(these, weights, bias, place),
+                    3 => self.block::<3, COLUMNS, FUSED>(these, weights, bias, place),
+                    4 => self.block::<4, COLUMNS, FUSED>(these, weights, bias, place),
+                    5 => self.block::<5, COLUMNS, FUSED>(these, weights, bias, place),
+                    6 => self.block::<6, COLUMNS, FUSED>(these, weights, bias, place),
+                    _ => self.block::<AT_ONCE, COLUMNS, FUSED>(these, weights, bias, place),
                 }
             }
         }
@@ -137,6 +172,11 @@ impl PackedMatrix {
     }
 }
 
+/// All columns in stretches of [`TILE`], for results that are looked at and forgotten.
+pub fn tiles(outputs: usize) -> impl Iterator<Item = Range<usize>> + use<> {
+    (0..outputs).step_by(TILE).map(move |first| first..(first + TILE).min(outputs))
+}
+
 /// Where the outputs of one panel go.
 struct Place<'a> {
     out: &'a mut [f32],
@@ -152,14 +192,21 @@ mod tests {
 
     proptest! {
         #[test]
-        fn equals_the_sum_of_products(rows in 0usize..20, inputs in 1usize..50, outputs in 1usize..50) {
+        fn equals_the_sum_of_products(rows in 0usize..30, inputs in 1usize..50, outputs in 1usize..50) {
             let value = |seed: usize| ((seed * 7919 + 13) % 23) as f32 / 11.0 - 1.0;
             let x: Vec<f32> = (0..rows * inputs).map(value).collect();
             let bias: Vec<f32> = (0..outputs).map(value).collect();
             let at = |i: usize, j: usize| value(i * outputs + j + 5);
             let mut out = vec![7.0; 3];
-            PackedMatrix::new(inputs, outputs, at, &bias).multiply(&x, &mut out);
+            let matrix = PackedMatrix::new(inputs, outputs, at, &bias);
+            // What is left of a matrix whose first panel is passed over.
+            let mut rest = Vec::new();
+            let first = matrix.columns.min(outputs / matrix.columns * matrix.columns);
+            matrix.multiply_columns(&x, first..outputs, &mut rest);
+            matrix.multiply(&x, &mut out);
             prop_assert_eq!(out.len(), rows * outputs);
+            let kept = out.chunks_exact(outputs).flat_map(|row| &row[first..]);
+            prop_assert!(kept.eq(&rest));
             for (place, &ours) in out.iter().enumerate() {
                 let (row, j) = (place / outputs, place % outputs);
                 let sum: f32 = (0..inputs).map(|i| x[row * inputs + i] * at(i, j)).sum();

@@ -1,6 +1,6 @@
 //! Exponentials and what is made of them.
 
-use super::{LANES, sum_of};
+use super::{LANES, halved, sum_of};
 
 /// `exp(x)` to within two units in the last place, in operations that fill vectors.
 ///
@@ -14,7 +14,8 @@ pub fn exp(x: f32) -> f32 {
     const HIGH: f32 = 0.693_359_4;
     const LOW: f32 = -2.121_944_4e-4;
     let x = x.clamp(-87.0, 88.0);
-    let n = (x * std::f32::consts::LOG2_E + ROUND) - ROUND;
+    let shifted = x * std::f32::consts::LOG2_E + ROUND;
+    let n = shifted - ROUND;
     let r = (x - n * HIGH) - n * LOW;
     // Taylor coefficients, slightly moved to spread the error over the interval.
     let mut p = 1.987_569_1e-4;
@@ -24,23 +25,34 @@ pub fn exp(x: f32) -> f32 {
     p = p * r + 1.666_666_6e-1;
     p = p * r + 0.5;
     let y = p * r * r + r + 1.0;
-    f32::from_bits((y.to_bits() as i32).wrapping_add((n as i32) << 23) as u32)
+    // The last bits of the shifted number are `n`; the others go over the edge.
+    f32::from_bits(y.to_bits().wrapping_add(shifted.to_bits() << 23))
 }
 
 /// The largest value, or negative infinity of none.
 #[inline(always)]
 pub fn maximum(values: &[f32]) -> f32 {
+    maximum_of(
+        values,
+        #[inline(always)]
+        |value| value,
+    )
+}
+
+/// The largest `f` of a value, or negative infinity of none.
+#[inline(always)]
+pub fn maximum_of(values: &[f32], f: impl Fn(f32) -> f32) -> f32 {
     let larger = |a: f32, b: f32| if b > a { b } else { a };
     let mut largest = [f32::NEG_INFINITY; LANES];
     let chunks = values.chunks_exact(LANES);
     let rest = chunks.remainder();
     for chunk in chunks {
         for (largest, &value) in largest.iter_mut().zip(chunk) {
-            *largest = larger(*largest, value);
+            *largest = larger(*largest, f(value));
         }
     }
-    let rest = rest.iter().copied().fold(f32::NEG_INFINITY, larger);
-    largest.into_iter().fold(rest, larger)
+    let rest = rest.iter().copied().map(f).fold(f32::NEG_INFINITY, larger);
+    larger(halved(largest, larger), rest)
 }
 
 /// Turns scores into weights that add up to one, in place.

@@ -1,0 +1,79 @@
+//! A weight of the decoder, packed once, in the precision that it is kept in.
+
+use std::ops::Range;
+
+use crate::ops::kernels::half_product::HalfMatrix;
+use crate::ops::kernels::int8_product::{Int8Matrix, Int8Rows};
+use crate::ops::kernels::packed_product::{PackedMatrix, tiles};
+use crate::weights::Precision;
+
+/// `[inputs, outputs]` and a bias.
+#[derive(Clone, Debug)]
+pub enum Matrix {
+    Single(PackedMatrix),
+    Half(HalfMatrix),
+    Int8(Int8Matrix),
+}
+
+impl Matrix {
+    /// Packs the matrix whose entry at row `i` and column `j` is `at(i, j)`.
+    pub fn new(
+        precision: Precision,
+        [inputs, outputs]: [usize; 2],
+        at: impl Fn(usize, usize) -> f32,
+        bias: &[f32],
+    ) -> Self {
+        let half = match precision {
+            Precision::Int8 => return Self::Int8(Int8Matrix::new(inputs, outputs, at, bias)),
+            // Nothing where the processor cannot read them.
+            Precision::Half => HalfMatrix::new(inputs, outputs, &at, bias).map(Self::Half),
+            Precision::Single => None,
+        };
+        half.unwrap_or_else(|| Self::Single(PackedMatrix::new(inputs, outputs, at, bias)))
+    }
+
+    /// `x W + b` into `out`, which is made to fit; `rows` is room for `x` in another precision.
+    ///
+    /// # Shapes
+    /// - x: `[rows, inputs]`, out: `[rows, outputs]`
+    pub fn multiply(&self, x: &[f32], rows: &mut Int8Rows, out: &mut Vec<f32>) {
+        match self {
+            Self::Single(matrix) => matrix.multiply(x, out),
+            Self::Half(matrix) => matrix.multiply_columns(x, 0..matrix.outputs(), out),
+            Self::Int8(matrix) => {
+                matrix.quantise(x, rows);
+                matrix.multiply_columns(rows, 0..matrix.outputs(), out);
+            }
+        }
+    }
+
+    /// [`Self::multiply`] a stretch of columns at a time: `look` gets the first column and the
+    /// results `[rows, columns]`.
+    pub fn multiply_in_tiles(
+        &self,
+        x: &[f32],
+        rows: &mut Int8Rows,
+        out: &mut Vec<f32>,
+        mut look: impl FnMut(Range<usize>, &[f32]),
+    ) {
+        if let Self::Int8(matrix) = self {
+            matrix.quantise(x, rows);
+        }
+        for columns in tiles(self.outputs()) {
+            match self {
+                Self::Single(matrix) => matrix.multiply_columns(x, columns.clone(), out),
+                Self::Half(matrix) => matrix.multiply_columns(x, columns.clone(), out),
+                Self::Int8(matrix) => matrix.multiply_columns(rows, columns.clone(), out),
+            }
+            look(columns, out);
+        }
+    }
+
+    fn outputs(&self) -> usize {
+        match self {
+            Self::Single(matrix) => matrix.outputs(),
+            Self::Half(matrix) => matrix.outputs(),
+            Self::Int8(matrix) => matrix.outputs(),
+        }
+    }
+}

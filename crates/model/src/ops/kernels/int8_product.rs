@@ -1,0 +1,342 @@
+//! Products of small whole numbers: weights and rows in eight bits, sums in thirty-two.
+//!
+//! A column of weights is `scale * q` with `q` from -127 to 127, and so is a row that meets it; the
+//! products are added up exactly, so all paths and all processors give the same numbers. A weight
+//! is a quarter as large as in single precision, and where the processor has an instruction for it
+//! (VNNI), four products cost what one does.
+//!
+//! Weights lie in panels as in [`packed_product`](super::packed_product), but four inputs of a
+//! column side by side: `[outputs / columns, inputs / 4, columns, 4]`.
+
+use std::fmt;
+use std::ops::Range;
+
+use super::softmax::maximum_of;
+use super::{int8_paths, vectorised};
+
+/// The largest whole number that weights and rows are made of.
+const LARGEST: f32 = 127.0;
+/// Added to a number, it leaves the nearest whole one in the last bits.
+const ROUND: f32 = 12_582_912.0;
+/// Inputs that one instruction adds up.
+const FOUR: usize = 4;
+/// Rows that are left over are multiplied this many at a time.
+const FEW_ROWS: usize = 5;
+/// More inputs than this could add up to more than thirty-two bits hold.
+const MAX_INPUTS: usize = 1 << 16;
+
+/// What the values of a channel are multiples of, so that the largest is 127 of them.
+pub fn scale_of(values: impl Iterator<Item = f32>) -> f32 {
+    values.fold(0.0f32, |largest, value| largest.max(value.abs())) / LARGEST
+}
+
+/// The whole number that times `scale` is nearest to the value.
+pub fn quantise(value: f32, scale: f32) -> i8 {
+    if scale > 0.0 { ((value / scale + ROUND) - ROUND).clamp(-LARGEST, LARGEST) as i8 } else { 0 }
+}
+
+/// The ways to multiply, in the order in which they are preferred.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Path {
+    /// AVX-512 with its instruction for this.
+    Vnni,
+    /// AVX2.
+    Avx2,
+    /// What the compiler makes of a loop.
+    Portable,
+}
+
+impl Path {
+    /// The one that is gone here.
+    pub fn here() -> Self {
+        Self::available()[0]
+    }
+
+    /// Those that this processor can go.
+    pub fn available() -> Vec<Self> {
+        let all = [Self::Vnni, Self::Avx2, Self::Portable];
+        all.into_iter().filter(|path| path.is_available()).collect()
+    }
+
+    /// Whether this processor has its instructions. It is asked once.
+    #[inline]
+    pub fn is_available(self) -> bool {
+        match self {
+            #[cfg(target_arch = "x86_64")]
+            Self::Vnni => {
+                std::is_x86_feature_detected!("avx512f")
+                    && std::is_x86_feature_detected!("avx512bw")
+                    && std::is_x86_feature_detected!("avx512vnni")
+            }
+            #[cfg(target_arch = "x86_64")]
+            Self::Avx2 => std::is_x86_feature_detected!("avx2"),
+            #[cfg(not(target_arch = "x86_64"))]
+            Self::Vnni | Self::Avx2 => false,
+            Self::Portable => true,
+        }
+    }
+
+    /// Columns of a panel: two vectors.
+    fn columns(self) -> usize {
+        if self == Self::Vnni { 32 } else { 16 }
+    }
+
+    /// Rows that share the reading of a panel: as many as there are registers for.
+    fn rows(self) -> usize {
+        match self {
+            Self::Vnni => 12,
+            Self::Avx2 => 4,
+            Self::Portable => 1,
+        }
+    }
+}
+
+impl fmt::Display for Path {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Vnni => "AVX-512 VNNI",
+            Self::Avx2 => "AVX2",
+            Self::Portable => "portable",
+        })
+    }
+}
+
+/// `[inputs, outputs]` and a bias.
+#[derive(Clone, Debug)]
+pub struct Int8Matrix {
+    inputs: usize,
+    outputs: usize,
+    /// Inputs in fours, the last filled up with zeros.
+    fours: usize,
+    path: Path,
+    /// See above; the last panel is filled up with zeros.
+    panels: Vec<i8>,
+    /// For each column what its weights are multiples of; filled up likewise, as the next two.
+    scales: Vec<f32>,
+    bias: Vec<f32>,
+    /// For each column the sum of its weights.
+    sums: Vec<i32>,
+}
+
+/// Rows in eight bits, kept to be used again.
+#[derive(Clone, Debug, Default)]
+pub struct Int8Rows {
+    values: Vec<u8>,
+    scales: Vec<f32>,
+}
+
+impl Int8Matrix {
+    /// Packs the matrix whose entry at row `i` and column `j` is `at(i, j)`.
+    pub fn new(
+        inputs: usize,
+        outputs: usize,
+        at: impl Fn(usize, usize) -> f32,
+        bias: &[f32],
+    ) -> Self {
+        Self::for_path(Path::here(), inputs, outputs, at, bias)
+    }
+
+    fn for_path(
+        path: Path,
+        inputs: usize,
+        outputs: usize,
+        at: impl Fn(usize, usize) -> f32,
+        bias: &[f32],
+    ) -> Self {
+        assert!(bias.is_empty() || bias.len() == outputs, "one bias per output, or none");
+        assert!(inputs <= MAX_INPUTS, "sums of {inputs} products may not fit");
+        let (columns, fours) = (path.columns(), inputs.div_ceil(FOUR));
+        let padded = outputs.next_multiple_of(columns);
+        let mut scales: Vec<f32> =
+            (0..outputs).map(|j| scale_of((0..inputs).map(|i| at(i, j)))).collect();
+        scales.resize(padded, 0.0);
+        let mut sums = vec![0; padded];
+        let mut panels = Vec::with_capacity(padded * fours * FOUR);
+        for panel in 0..padded / columns {
+            for four in 0..fours {
+                for j in panel * columns..(panel + 1) * columns {
+                    for i in four * FOUR..(four + 1) * FOUR {
+                        let is_there = i < inputs && j < outputs;
+                        let weight = if is_there { quantise(at(i, j), scales[j]) } else { 0 };
+                        sums[j] += i32::from(weight);
+                        panels.push(weight);
+                    }
+                }
+            }
+        }
+        let mut bias = bias.to_vec();
+        bias.resize(padded, 0.0);
+        Self { inputs, outputs, fours, path, panels, scales, bias, sums }
+    }
+
+    /// The number of columns.
+    pub fn outputs(&self) -> usize {
+        self.outputs
+    }
+
+    /// Rows as this matrix takes them, each a multiple of its own scale.
+    ///
+    /// # Shapes
+    /// - x: `[rows, inputs]`
+    pub fn quantise(&self, x: &[f32], rows: &mut Int8Rows) {
+        let width = self.fours * FOUR;
+        let count = x.len() / self.inputs;
+        assert_eq!(count * self.inputs, x.len(), "whole rows");
+        // The instruction of VNNI takes rows without a sign: 128 more than they are.
+        let flip = if self.path == Path::Vnni { 0x80 } else { 0 };
+        rows.values.clear();
+        rows.values.resize(count * width, 0);
+        rows.scales.clear();
+        rows.scales.resize(count, 0.0);
+        vectorised(
+            #[inline(always)]
+            || {
+                let places = rows.values.chunks_exact_mut(width).zip(&mut rows.scales);
+                for (x, (values, scale)) in x.chunks_exact(self.inputs).zip(places) {
+                    let largest = maximum_of(x, f32::abs);
+                    *scale = largest / LARGEST;
+                    let inverse = if largest > 0.0 { LARGEST / largest } else { 0.0 };
+                    for (value, x) in values.iter_mut().zip(x) {
+                        *value = ((x * inverse + ROUND).to_bits() as u8) ^ flip;
+                    }
+                }
+            },
+        );
+    }
+
+    /// Some columns of `x W + b`; they start where a panel does.
+    ///
+    /// # Shapes
+    /// - rows: `[rows, inputs]`, out: `[rows, columns]`
+    pub fn multiply_columns(&self, rows: &Int8Rows, columns: Range<usize>, out: &mut Vec<f32>) {
+        let panel_columns = self.path.columns();
+        let count = rows.scales.len();
+        let (width, stride) = (self.fours * FOUR, columns.len());
+        assert_eq!(rows.values.len(), count * width, "rows that were made for this matrix");
+        assert!(columns.end <= self.outputs, "columns that are there");
+        assert_eq!(columns.start % panel_columns, 0, "the start of a panel");
+        out.resize(count * stride, 0.0);
+        for first in columns.clone().step_by(panel_columns) {
+            let here = first..first + panel_columns;
+            let panel = Panel {
+                weights: &self.panels[first * width..][..panel_columns * width],
+                scales: &self.scales[here.clone()],
+                bias: &self.bias[here.clone()],
+                sums: &self.sums[here],
+            };
+            let shown = panel_columns.min(columns.end - first);
+            let mut done = 0;
+            while done < count {
+                let left = count - done;
+                let most = self.path.rows();
+                let some = if left >= most { most } else { left.min(FEW_ROWS) };
+                let values = &rows.values[done * width..][..some * width];
+                let scales = &rows.scales[done..][..some];
+                let place = &mut out[done * stride + first - columns.start..];
+                int8_paths::multiply(self.path, &panel, values, scales, |row, results| {
+                    place[row * stride..][..shown].copy_from_slice(&results[..shown]);
+                });
+                done += some;
+            }
+        }
+    }
+}
+
+/// Columns that are multiplied together, with all that belongs to them.
+#[derive(Clone, Copy, Debug)]
+pub struct Panel<'a> {
+    /// `[inputs / 4, columns, 4]`
+    pub weights: &'a [i8],
+    /// `[columns]`, as the next two
+    pub scales: &'a [f32],
+    /// What is added.
+    pub bias: &'a [f32],
+    /// The sum of each column's weights.
+    pub sums: &'a [i32],
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn value(seed: usize) -> f32 {
+        ((seed * 7919 + 13) % 1009) as f32 / 504.0 - 1.0
+    }
+
+    /// The same in the plainest way: whole numbers, one product after the other.
+    fn plainly(x: &[f32], inputs: usize, outputs: usize, bias: &[f32]) -> Vec<f32> {
+        let mut out = Vec::new();
+        for row in x.chunks_exact(inputs) {
+            let largest = row.iter().fold(0.0f32, |a, b| a.max(b.abs()));
+            for (j, bias) in bias.iter().enumerate() {
+                let column: Vec<f32> = (0..inputs).map(|i| value(i * outputs + j + 5)).collect();
+                let scale = scale_of(column.iter().copied());
+                let sum: i32 = row
+                    .iter()
+                    .zip(&column)
+                    .map(|(x, w)| {
+                        let x = (x * (127.0 / largest)).round_ties_even() as i32;
+                        x * i32::from(quantise(*w, scale))
+                    })
+                    .sum();
+                out.push(sum as f32 * (largest / 127.0 * scale) + bias);
+            }
+        }
+        out
+    }
+
+    proptest! {
+        #[test]
+        fn every_path_equals_the_plain_loop(
+            rows in 0usize..30, inputs in 1usize..80, outputs in 1usize..80, seed in 0usize..1000,
+        ) {
+            let x: Vec<f32> = (0..rows * inputs).map(|i| value(i + seed)).collect();
+            let bias: Vec<f32> = (0..outputs).map(value).collect();
+            let expected = plainly(&x, inputs, outputs, &bias);
+            for path in Path::available() {
+                let at = |i: usize, j: usize| value(i * outputs + j + 5);
+                let matrix = Int8Matrix::for_path(path, inputs, outputs, at, &bias);
+                let (mut quantised, mut out) = (Int8Rows::default(), vec![7.0; 3]);
+                matrix.quantise(&x, &mut quantised);
+                matrix.multiply_columns(&quantised, 0..outputs, &mut out);
+                prop_assert_eq!(&out, &expected, "{:?}", path);
+            }
+        }
+
+        #[test]
+        fn is_near_the_product_in_single_precision(rows in 1usize..5, inputs in 1usize..300) {
+            let x: Vec<f32> = (0..rows * inputs).map(|i| value(i * 3)).collect();
+            let at = |i: usize, j: usize| value(i * 7 + j);
+            let matrix = Int8Matrix::new(inputs, 7, at, &[]);
+            let (mut quantised, mut out) = (Int8Rows::default(), Vec::new());
+            matrix.quantise(&x, &mut quantised);
+            matrix.multiply_columns(&quantised, 0..7, &mut out);
+            for (place, ours) in out.iter().enumerate() {
+                let (row, j) = (place / 7, place % 7);
+                let exact: f32 = (0..inputs).map(|i| x[row * inputs + i] * at(i, j)).sum();
+                // Each factor is off by half a step of 1/127 at most, and none is larger than 1.
+                let bound = inputs as f32 * (1.0 / 127.0 + 1.0 / (4.0 * 127.0 * 127.0)) + 1e-4;
+                prop_assert!((ours - exact).abs() <= bound, "{ours} for {exact}");
+            }
+        }
+    }
+
+    #[test]
+    fn the_largest_numbers_do_not_overflow() {
+        for path in Path::available() {
+            let matrix = Int8Matrix::for_path(path, 4096, 3, |_, j| [1.0, -1.0, 0.0][j], &[]);
+            let (mut quantised, mut out) = (Int8Rows::default(), Vec::new());
+            let x: Vec<f32> = [1.0, -1.0].into_iter().flat_map(|x| [x; 4096]).collect();
+            matrix.quantise(&x, &mut quantised);
+            matrix.multiply_columns(&quantised, 0..3, &mut out);
+            let close = |a: f32, b: f32| (a - b).abs() < 1e-2;
+            assert!(
+                out.iter()
+                    .zip([4096.0, -4096.0, 0.0, -4096.0, 4096.0, 0.0])
+                    .all(|(&a, b)| close(a, b)),
+                "{path:?}: {out:?}"
+            );
+        }
+    }
+}
