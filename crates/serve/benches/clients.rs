@@ -4,7 +4,7 @@
 //! of its own client, whose translation is 20 tokens long (a random network never ends one by itself).
 //!
 //! ```sh
-//! cargo bench -p abridge-serve --bench clients
+//! cargo bench --workspace --bench clients
 //! ```
 #![allow(clippy::unwrap_used, reason = "a benchmark fails by panicking")]
 

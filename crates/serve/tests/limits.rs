@@ -85,6 +85,18 @@ fn too_much_is_refused_and_says_where() {
 }
 
 #[test]
+fn low_limits_still_let_plain_requests_pass() {
+    let fixture = Fixture::new();
+    let server = fixture.start(|settings| {
+        settings.limits.tokens = 16;
+        settings.limits.beam = 1;
+    });
+    let answer = server.post("/v1/translate", &json!({"sentences": ["it is."]}));
+    assert_eq!(answer.status, 200, "{answer:?}");
+    assert_eq!(answer.json()["cut"], json!([0]), "a random network never ends");
+}
+
+#[test]
 fn keys_are_asked_for() {
     let fixture = Fixture::new();
     let key = "0123456789abcdef0123";

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use crate::process::{self, Process, request, serve_at, write_model};
+use crate::process::{self, Process, metric, request, serve_at, write_model};
 
 /// Where the replicas are; all have the same port, as in a network of containers.
 const REPLICAS: [[u8; 4]; 2] = [[127, 0, 0, 1], [127, 0, 0, 2]];
@@ -143,7 +143,7 @@ fn documents_go_on_behind_a_balancer_when_a_replica_is_killed() {
         assert_eq!(status, 200, "{answer}");
         answer["translations"][0].clone()
     };
-    let served = |server: &Process| sentences(server);
+    let served = |server: &Process| metric(server, "abridge_sentences_total");
     let before = [served(&first), served(&second)];
     let mut found: Vec<Value> = document[..20].iter().map(next).collect();
     assert!(served(&first) > before[0] && served(&second) > before[1], "both took part");
@@ -166,19 +166,6 @@ fn documents_go_on_behind_a_balancer_when_a_replica_is_killed() {
     }
 }
 
-/// How many sentences a server has translated.
-fn sentences(server: &Process) -> u64 {
-    let text = raw(server, "GET /metrics HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n");
-    let line = text.lines().find_map(|line| line.strip_prefix("abridge_sentences_total "));
-    line.map_or(0, |count| count.trim().parse().unwrap())
-}
-
-fn raw(server: &Process, request: &str) -> String {
-    let mut stream = TcpStream::connect(&server.address).unwrap();
-    stream.write_all(request.as_bytes()).unwrap();
-    std::io::read_to_string(stream).unwrap()
-}
-
 /// The status of a request that a page of this origin sends.
 fn post_from(server: &Process, origin: &str) -> u16 {
     let head = format!(
@@ -186,7 +173,10 @@ fn post_from(server: &Process, origin: &str) -> u16 {
          Connection: close\r\nContent-Type: text/plain\r\nContent-Length: 8\r\n\r\nthe lamp",
         server.address
     );
-    raw(server, &head).split(' ').nth(1).unwrap().parse().unwrap()
+    let mut stream = TcpStream::connect(&server.address).unwrap();
+    stream.write_all(head.as_bytes()).unwrap();
+    let answer = std::io::read_to_string(stream).unwrap();
+    answer.split(' ').nth(1).unwrap().parse().unwrap()
 }
 
 /// When the first event of a stream came, and when the last.

@@ -6,7 +6,7 @@
 use std::path::PathBuf;
 use std::process::Command;
 
-use crate::process::{Process, serve, write_model};
+use crate::process::{Process, metric, serve, write_model};
 
 fn programs() -> PathBuf {
     let place = std::env::var_os("ABRIDGE_CLIENTS");
@@ -30,7 +30,7 @@ fn schemathesis_finds_no_failure_in_thousands_of_requests() {
         server(&["--max-tokens", "64", "--max-segments", "16", "--max-beam", "2"]);
     let output = Command::new(programs().join("schemathesis"))
         .args(["run", &format!("http://{}/openapi.json", server.address)])
-        .args(["--max-examples", "150", "--seed", "20240317", "--no-color", "--workers", "2"])
+        .args(["--max-examples", "250", "--seed", "20240317", "--no-color", "--workers", "2"])
         .args(["--generation-database", "none", "--request-timeout", "60"])
         .args(["--checks", "not_a_server_error,status_code_conformance,content_type_conformance"])
         .args(["--checks", "response_schema_conformance,response_headers_conformance"])
@@ -42,6 +42,13 @@ fn schemathesis_finds_no_failure_in_thousands_of_requests() {
     let count = report.lines().find_map(|line| line.trim().split_once(" generated, "));
     let count: usize = count.unwrap().0.parse().unwrap();
     assert!(count > 2000, "{count} requests");
+    // Not all of them were refused.
+    for path in ["/v1/translate", "/v1/files", "/translate", "/v1/sessions/{id}/translate"] {
+        let name = format!("abridge_requests_total{{path=\"{path}\",status=\"200\"}}");
+        let served = metric(&server, &name);
+        println!("{path}: {served} answers with 200");
+        assert!(served > 0, "{path}");
+    }
 }
 
 #[test]

@@ -90,6 +90,16 @@ pub fn request(server: &Process, method: &str, path: &str, body: &Value) -> (u16
     (status, serde_json::from_str(body).unwrap_or(Value::Null))
 }
 
+/// A number of `/metrics`; 0 where it is not there yet.
+pub fn metric(server: &Process, name: &str) -> u64 {
+    let mut stream = TcpStream::connect(&server.address).unwrap();
+    let head = "GET /metrics HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n";
+    stream.write_all(head.as_bytes()).unwrap();
+    let text = std::io::read_to_string(stream).unwrap();
+    let line = text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' '));
+    line.map_or(0, |count| count.trim().parse().unwrap())
+}
+
 /// A tiny model with random weights whose tokenizer knows the sentences.
 pub fn write_model(path: &Path, sentences: &[String]) {
     let tiny = Preset::Grouping.config(Width::Tiny, 60, 60, 2);

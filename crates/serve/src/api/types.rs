@@ -148,7 +148,7 @@ impl Options {
         let settings = BeamSettings {
             beam: self.beam.unwrap_or(defaults.beam.min(limits.beam)),
             length_penalty: self.length_penalty.unwrap_or(defaults.length_penalty),
-            max_length: self.max_length.unwrap_or(defaults.max_length),
+            max_length: self.max_length.unwrap_or(defaults.max_length.min(limits.tokens)),
             ..defaults
         };
         let refuse = |problem: String| Err(ApiError::new(Code::Invalid, problem));
