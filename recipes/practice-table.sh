@@ -14,7 +14,8 @@ presets=(sentence single-encoder multi-encoder caching-tokens caching-sentence
   pooling-avg pooling-max pooling-linear grouping selecting)
 for preset in "${presets[@]}"; do
   [ -e "$out/$preset/model/MANIFEST.json" ] || $abridge train --data "$out/data" \
-    --run "$out/$preset" --recipe recipes/practice.toml --set "model.preset=$preset" --quiet
+    --run "$out/$preset" --recipe recipes/practice.toml --set "model.preset=$preset" \
+    --set stop.max_updates=2000 --quiet
   printf '\n== %s\n' "$preset"
   $abridge contrast --model "$out/$preset/model" --set "$out/data/text/contrastive.json"
 done
