@@ -15,7 +15,14 @@ static ALLOCATOR: allocation::Counted = allocation::Counted;
 
 /// Translates documents, not sentences: context-aware machine translation.
 #[derive(Debug, Parser)]
-#[command(name = "abridge", version, propagate_version = true, arg_required_else_help = true)]
+#[command(
+    name = "abridge",
+    version,
+    propagate_version = true,
+    arg_required_else_help = true,
+    after_help = "`abridge --version --verbose` also tells which instructions of the processor are used, \
+                  devices and threads."
+)]
 struct Cli {
     #[command(subcommand)]
     command: Command,
@@ -36,6 +43,7 @@ enum Command {
     Practice(commands::practice::Practice),
     Prepare(Box<commands::prepare::Prepare>),
     Profile(commands::profile::Profile),
+    Quantize(commands::quantize::Quantize),
     Reproduce(Box<commands::reproduce::Reproduce>),
     Score(commands::score::ScoreArguments),
     Serve(Box<commands::serve::Serve>),
@@ -44,6 +52,12 @@ enum Command {
 }
 
 fn main() -> ExitCode {
+    // clap prints the version as soon as it meets the flag, so both together are looked for here.
+    let arguments: Vec<_> = std::env::args_os().skip(1).collect();
+    let asks = |long: &str, short: &str| arguments.iter().any(|a| a == long || a == short);
+    if arguments.len() == 2 && asks("--version", "-V") && asks("--verbose", "-v") {
+        return exit::code(commands::version::run());
+    }
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
         Err(error) => return exit::usage(&error),
@@ -68,6 +82,7 @@ fn main() -> ExitCode {
         Command::Practice(command) => command.run(),
         Command::Prepare(command) => command.run(),
         Command::Profile(command) => command.run(),
+        Command::Quantize(command) => command.run(),
         Command::Reproduce(command) => command.run(),
         Command::Score(command) => command.run(),
         Command::Serve(command) => command.run(),

@@ -69,4 +69,14 @@ fn context_separates_what_a_sentence_cannot() {
     }
     assert!((sentence["1"] - 1.0 / 3.0).abs() <= 0.05, "chance: {sentence:?}");
     assert!(grouping["1"] >= 0.8, "{grouping:?}");
+
+    // Eight bits are enough to remember it.
+    let quantised = abridge(folder.path())
+        .args(["quantize", "--model", "grouping/model", "--to", "int8", "int8/model"])
+        .status();
+    assert!(quantised.unwrap().success());
+    let int8 = accuracy(folder.path(), "int8");
+    for (distance, share) in &grouping {
+        assert!((int8[distance] - share).abs() <= 0.05, "{int8:?} after {grouping:?}");
+    }
 }

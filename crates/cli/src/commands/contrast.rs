@@ -73,7 +73,7 @@ pub struct Contrast {
 impl Contrast {
     /// Scores and reports.
     pub fn run(&self) -> anyhow::Result<()> {
-        let translator = Translator::open(&self.model, &self.device.open()?)?;
+        let translator = super::open(&self.model, self.device)?;
         let trained = translator.languages().map(|(source, target)| format!("{source}-{target}"));
         let pair = self.languages.clone().or_else(|| trained.clone());
         let pair = pair.unwrap_or_else(|| LANGUAGES.to_owned());
@@ -153,7 +153,7 @@ impl Contrast {
         if path.is_file() {
             return Ok((read_scores(path, set)?, path.display().to_string()));
         }
-        let translator = Translator::open(path, &self.device.open()?)?;
+        let translator = super::open(path, self.device)?;
         let (scores, identity) = self.score(&translator, set, None)?;
         Ok((scores, identity.signature(SCORE).to_string()))
     }

@@ -68,7 +68,7 @@ impl Cxmi {
             format: self.format,
             ..Input::new(&self.source)
         })?;
-        let translator = Translator::open(&self.model, &self.device.open()?)?;
+        let translator = super::open(&self.model, self.device)?;
         let most = translator.model().config().context_size;
         ensure!(
             most > 0,

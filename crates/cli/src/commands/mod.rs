@@ -14,17 +14,36 @@ pub mod models;
 pub mod practice;
 pub mod prepare;
 pub mod profile;
+pub mod quantize;
 pub mod reproduce;
 pub mod score;
 pub mod serve;
 pub mod train;
 pub mod translate;
+pub mod version;
 
+use std::path::Path;
 use std::str::FromStr;
+
+use abridge_model::DeviceKind;
+use abridge_translate::Translator;
 
 /// Parses a named choice for the command line, keeping the library's error message.
 fn parse<T: FromStr<Err = abridge_model::Error>>(name: &str) -> Result<T, String> {
     name.parse().map_err(|error: abridge_model::Error| error.to_string())
+}
+
+/// Opens a model directory; says so where its weights cannot be used as they are stored.
+fn open(model: &Path, device: DeviceKind) -> anyhow::Result<Translator> {
+    let translator = Translator::open(model, &device.open()?)?;
+    if let Some(precision) = translator.unpacked() {
+        eprintln!(
+            "note: the {precision} weights of {} are unpacked to f32: only the CPU multiplies them \
+             as they are",
+            model.display()
+        );
+    }
+    Ok(translator)
 }
 
 /// Whether a stream shows colours: a terminal whose user has not asked for none
@@ -34,7 +53,7 @@ fn colours(stream: &impl std::io::IsTerminal) -> bool {
 }
 
 /// Writes a file beside its name and renames it: it is complete or as it was.
-pub fn write_whole(file: &std::path::Path, bytes: &[u8]) -> anyhow::Result<()> {
+pub fn write_whole(file: &Path, bytes: &[u8]) -> anyhow::Result<()> {
     use anyhow::Context;
     let name = file.file_name().unwrap_or_default().to_string_lossy();
     let part = file.with_file_name(format!(".{name}.part"));

@@ -57,7 +57,7 @@ impl ScoreArguments {
         let corpora = self.read()?;
         let first = &corpora[0];
         let candidates = candidates(&corpora)?;
-        let translator = Translator::open(&self.model, &self.device.open()?)?;
+        let translator = super::open(&self.model, self.device)?;
         let translator = match self.threads {
             Some(threads) => translator.with_threads(threads)?,
             None => translator,

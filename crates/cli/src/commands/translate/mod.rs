@@ -143,7 +143,7 @@ impl Translate {
             let inputs = if from_stream { &standard[..] } else { &self.inputs[..] };
             files::read_all(self, inputs)?
         };
-        let translator = Translator::open(&self.model, &self.device.open()?)?;
+        let translator = super::open(&self.model, self.device)?;
         let translator = match self.threads {
             Some(threads) => translator.with_threads(threads)?,
             None => translator,

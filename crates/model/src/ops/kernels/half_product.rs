@@ -110,11 +110,12 @@ use x86::multiply;
 #[allow(clippy::needless_range_loop, reason = "only so do all sums stay in registers")]
 mod x86 {
     use std::arch::x86_64::{
-        __m128i, __m256, __m256i, __m512, _mm_loadu_si128, _mm256_cvtph_ps, _mm256_fmadd_ps,
-        _mm256_loadu_si256, _mm256_set1_ps, _mm256_setzero_ps, _mm256_storeu_ps, _mm512_cvtph_ps,
-        _mm512_fmadd_ps, _mm512_set1_ps, _mm512_setzero_ps, _mm512_storeu_ps,
+        __m256, __m512, _mm_loadu_si128, _mm256_cvtph_ps, _mm256_fmadd_ps, _mm256_loadu_si256,
+        _mm256_set1_ps, _mm256_setzero_ps, _mm256_storeu_ps, _mm512_cvtph_ps, _mm512_fmadd_ps,
+        _mm512_set1_ps, _mm512_setzero_ps, _mm512_storeu_ps,
     };
 
+    use super::super::{AHEAD, prefetch};
     use super::columns;
 
     /// Up to six rows with one panel; hands each row's number and sums to `put`.
@@ -163,6 +164,7 @@ mod x86 {
         let weights = &weights.as_chunks::<16>().0.as_chunks::<2>().0[..inputs];
         let mut sums = [[_mm512_setzero_ps(); 2]; N];
         for i in 0..inputs {
+            prefetch(weights, i + AHEAD / size_of_val(&weights[0]));
             let (left, right) = (load512(&weights[i][0]), load512(&weights[i][1]));
             for row in 0..N {
                 let x = _mm512_set1_ps(rows[row][i]);
@@ -189,6 +191,7 @@ mod x86 {
         let weights = &weights.as_chunks::<8>().0.as_chunks::<2>().0[..inputs];
         let mut sums = [[_mm256_setzero_ps(); 2]; N];
         for i in 0..inputs {
+            prefetch(weights, i + AHEAD / size_of_val(&weights[0]));
             let (left, right) = (load256(&weights[i][0]), load256(&weights[i][1]));
             for row in 0..N {
                 let x = _mm256_set1_ps(rows[row][i]);
@@ -209,7 +212,7 @@ mod x86 {
     fn load512(weights: &[u16; 16]) -> __m512 {
         #[allow(unsafe_code, reason = "loads are by address")]
         // SAFETY: the array has all 32 bytes that are read, and needs no alignment.
-        let weights = unsafe { _mm256_loadu_si256(weights.as_ptr().cast::<__m256i>()) };
+        let weights = unsafe { _mm256_loadu_si256(weights.as_ptr().cast()) };
         _mm512_cvtph_ps(weights)
     }
 
@@ -228,7 +231,7 @@ mod x86 {
     fn load256(weights: &[u16; 8]) -> __m256 {
         #[allow(unsafe_code, reason = "loads are by address")]
         // SAFETY: the array has all 16 bytes that are read, and needs no alignment.
-        let weights = unsafe { _mm_loadu_si128(weights.as_ptr().cast::<__m128i>()) };
+        let weights = unsafe { _mm_loadu_si128(weights.as_ptr().cast()) };
         _mm256_cvtph_ps(weights)
     }
 

@@ -67,6 +67,7 @@ fn portable(panel: &Panel<'_>, values: &[u8], scales: &[f32], mut put: impl FnMu
 mod x86 {
     use std::arch::x86_64::*;
 
+    use super::super::{AHEAD, prefetch};
     use super::{Panel, Path, results, whole};
 
     pub fn multiply(
@@ -119,6 +120,9 @@ mod x86 {
         let rows = split::<N>(values, scales, fours);
         let mut sums = [[_mm512_setzero_si512(); 2]; N];
         for four in 0..fours {
+            for half in &weights[four] {
+                prefetch(half, AHEAD);
+            }
             let (left, right) = (load512(&weights[four][0]), load512(&weights[four][1]));
             for row in 0..N {
                 let x = _mm512_set1_epi32(i32::from_le_bytes(rows[row][four]));
@@ -153,6 +157,7 @@ mod x86 {
         let ones = _mm256_set1_epi16(1);
         let mut sums = [[_mm256_setzero_si256(); 2]; N];
         for four in 0..fours {
+            prefetch(&weights[four], AHEAD / size_of_val(&weights[four][0]));
             let both = [load256(&weights[four][0]), load256(&weights[four][1])];
             for row in 0..N {
                 let x = _mm256_set1_epi32(i32::from_le_bytes(rows[row][four]));

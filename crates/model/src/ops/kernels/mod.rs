@@ -20,10 +20,15 @@ pub mod residual_norm;
 pub mod softmax;
 pub mod weighted_sums;
 
-pub use instructions::{Instructions, vectorised};
+pub use instructions::{Instructions, prefetch, vectorised};
 
 /// The number of partial sums: enough to fill two vectors of any processor.
 pub const LANES: usize = 16;
+
+/// Bytes of weights that are asked for ahead of their use.
+const AHEAD: usize = 8192;
+/// Bytes that come together.
+const CACHE_LINE: usize = 64;
 
 /// One value of [`LANES`], in four steps on vectors instead of fifteen after each other.
 #[inline(always)]

@@ -7,7 +7,7 @@
 
 use std::ops::Range;
 
-use super::{Instructions, vectorised};
+use super::{AHEAD, CACHE_LINE, Instructions, prefetch, vectorised};
 
 /// Rows that share the reading of a panel: with two vectors each, they fill the sixteen registers
 /// of AVX2.
@@ -143,8 +143,12 @@ impl PackedMatrix {
         let inputs = self.inputs;
         let mut sums = [[0.0f32; COLUMNS]; N];
         let rows: [&[f32]; N] = std::array::from_fn(|row| &x[row * inputs..][..inputs]);
+        let panel = weights;
         let weights = &weights.as_chunks::<COLUMNS>().0[..inputs];
         for i in 0..inputs {
+            for line in (0..COLUMNS).step_by(CACHE_LINE / size_of::<f32>()) {
+                prefetch(panel, i * COLUMNS + line + AHEAD / size_of::<f32>());
+            }
             let weights = weights[i];
             for row in 0..N {
                 let x = rows[row][i];

@@ -1,0 +1,23 @@
+//! `abridge --version --verbose`: which program this is, and what it found here.
+
+use std::io::Write;
+
+use abridge_model::DeviceKind;
+use abridge_model::ops::{Instructions, Int8Path};
+
+/// Prints the version and what speed depends on.
+pub fn run() -> anyhow::Result<()> {
+    let mut out = std::io::stdout().lock();
+    writeln!(out, "abridge {}", env!("CARGO_PKG_VERSION"))?;
+    let devices = DeviceKind::ALL.into_iter().filter(|device| device.open().is_ok());
+    let devices: Vec<String> = devices.map(|device| device.to_string()).collect();
+    let threads = std::thread::available_parallelism().map_or(1, usize::from);
+    let mpi = if cfg!(feature = "mpi") { "yes" } else { "no (cargo feature mpi)" };
+    writeln!(out, "instructions:  {}", Instructions::here())?;
+    writeln!(out, "int8 products: {}", Int8Path::here())?;
+    writeln!(out, "threads:       {threads}")?;
+    writeln!(out, "devices:       {}", devices.join(", "))?;
+    writeln!(out, "MPI:           {mpi}")?;
+    writeln!(out, "system:        {} {}", std::env::consts::OS, std::env::consts::ARCH)?;
+    Ok(())
+}
