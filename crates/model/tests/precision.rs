@@ -123,7 +123,11 @@ fn logits(precision: Precision) -> Option<(Vec<f32>, Vec<f32>)> {
         source,
         context: model.config().slots(source, Purpose::Inference),
     });
-    let batch = SourceBatch { sentences: Packed::new(&text), examples: examples.collect() };
+    let batch = SourceBatch {
+        sentences: Packed::new(&text),
+        translations: Packed::default(),
+        examples: examples.collect(),
+    };
     let sources = model.sources(&batch).unwrap();
     let (single, other) = (model.lean_decoder()?, model.lean_decoder_in(precision)?);
     let (mut single, mut other) = (single.decode(&sources), other.decode(&sources));
