@@ -5,7 +5,9 @@
 
 The same sizes, lengths of sentences and optimiser as `update.rs`. A training example carries its C
 context sentences, each slot is a padded batch of its own that the encoder reads, and only the shape
-of the work is the published one: the networks are built from PyTorch's own modules.
+of the work is the published one: the networks are built from PyTorch's own modules. As published,
+sentences of similar length stand together, so that little is padding: an update is several batches
+of the sorted sentences, whose gradients add up.
 """
 
 import argparse
@@ -132,28 +134,42 @@ def row(name, preset, context, updates, sentences):
     torch.manual_seed(1)
     draw, vocabulary = random.Random(1), WIDTHS[name][4]
     text = [sentence(draw, vocabulary) for _ in range(context + sentences)]
-    source = padded(text[context:])
-    contexts = [padded(text[slot : slot + sentences]) for slot in range(context)]
     targets = [sentence(draw, vocabulary) for _ in range(sentences)]
-    words, truth = padded([[END] + target[:-1] for target in targets]), padded(targets)
+    # By the longer side of the work: the decoder and its vocabulary.
+    order = sorted(range(sentences), key=lambda i: (len(targets[i]), len(text[context + i])))
+    batches = [
+        (
+            padded([text[context + i] for i in group]),
+            [padded([text[slot + i] for i in group]) for slot in range(context)],
+            padded([[END] + targets[i][:-1] for i in group]),
+            padded([targets[i] for i in group]),
+        )
+        for group in (order[first : first + 32] for first in range(0, sentences, 32))
+    ]
+    words = sum(map(len, targets))
     model = Model(name, preset, context)
     adam = torch.optim.AdamW(model.parameters(), 1e-4, (0.9, 0.98), 1e-8, weight_decay=1e-4)
     seconds = []
     for update in range(updates + 1):
         start = time.perf_counter()
-        logits = model(source, contexts, words)
-        loss = cross_entropy(
-            logits.flatten(0, 1), truth.flatten(), ignore_index=PAD, label_smoothing=0.1
-        )
         adam.zero_grad()
-        loss.backward()
+        for source, contexts, before, truth in batches:
+            logits = model(source, contexts, before)
+            loss = cross_entropy(
+                logits.flatten(0, 1),
+                truth.flatten(),
+                ignore_index=PAD,
+                label_smoothing=0.1,
+                reduction="sum",
+            )
+            (loss / words).backward()
         nn.utils.clip_grad_norm_(model.parameters(), 0.1)
         adam.step()
         if update > 0:
             seconds.append(time.perf_counter() - start)
     median = sorted(seconds)[len(seconds) // 2]
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-    print(sentences / median, sum(map(len, targets)) / median, peak)
+    print(sentences / median, words / median, peak)
 
 
 def main():
