@@ -150,9 +150,7 @@ impl Translator {
     pub(crate) fn encode(&self, sentence: &str) -> Vec<u32> {
         sentence_tokens(&mut self.source.encoder(), sentence)
     }
-}
 
-impl Translator {
     /// The tokens of a translation that the memory is to hold, the end included.
     ///
     /// Always those of the text, also where a search found it in other pieces: so a document goes

@@ -8,7 +8,6 @@ use std::time::Duration;
 
 use abridge_model::DeviceKind;
 use abridge_serve::{Keys, Limits, Models, ServeSettings, Served, Server, SessionPlace};
-use abridge_translate::Translator;
 use anyhow::{Context, bail};
 use clap::Args;
 
@@ -214,14 +213,13 @@ impl Serve {
     }
 
     fn models(&self) -> anyhow::Result<Models> {
-        let device = self.device.open()?;
         let mut models = Vec::with_capacity(self.models.len());
         for given in &self.models {
             let (name, directory) = match given.split_once('=') {
                 Some((name, directory)) => (Some(name.to_owned()), PathBuf::from(directory)),
                 None => (None, PathBuf::from(given)),
             };
-            let translator = Translator::open(&directory, &device)?;
+            let translator = super::open(&directory, self.device)?;
             let name = name.unwrap_or_else(|| match translator.languages() {
                 Some((source, target)) => format!("{source}-{target}"),
                 None => "model".into(),

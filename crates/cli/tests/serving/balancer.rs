@@ -90,13 +90,7 @@ fn nginx(directory: &Path, names: &str, replicas: u16) -> Process {
         .stderr(Stdio::null())
         .spawn()
         .expect("nginx runs (Debian: apt-get install nginx-light)");
-    let address = format!("127.0.0.1:{port}");
-    let started = Instant::now();
-    while TcpStream::connect(&address).is_err() {
-        assert!(started.elapsed() < Duration::from_secs(20), "nginx does not answer");
-        std::thread::sleep(Duration::from_millis(20));
-    }
-    Process { child, address }
+    process::listening("nginx", child, port)
 }
 
 /// A port that is free on all addresses of the replicas.

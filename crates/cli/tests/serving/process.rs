@@ -35,10 +35,15 @@ pub fn redis(directory: &Path, port: u16) -> Process {
         .stdout(Stdio::null())
         .spawn()
         .expect("redis-server runs (Debian: apt-get install redis-server)");
+    listening("Redis", child, port)
+}
+
+/// Waits until a program answers at a port of this machine.
+pub fn listening(name: &str, child: Child, port: u16) -> Process {
     let address = format!("127.0.0.1:{port}");
     let started = Instant::now();
     while TcpStream::connect(&address).is_err() {
-        assert!(started.elapsed() < Duration::from_secs(20), "Redis does not answer");
+        assert!(started.elapsed() < Duration::from_secs(20), "{name} does not answer");
         std::thread::sleep(Duration::from_millis(20));
     }
     Process { child, address }

@@ -78,14 +78,14 @@ fn single(name: String, shape: Vec<usize>, values: &[f32]) -> Encoded {
 /// makes one logit of, so a table has a scale per row, and a linear layer one per column.
 fn int8(name: &str, [rows, columns]: [usize; 2], values: &[f32]) -> Vec<Encoded> {
     let at = |row: usize, column: usize| values[row * columns + column];
-    let (scales, shape): (Vec<f32>, _) = if Parameter::is_table(name) {
+    let is_by_row = Parameter::is_table(name);
+    let (scales, shape): (Vec<f32>, _) = if is_by_row {
         let scale = |row| scale_of((0..columns).map(|column| at(row, column)));
         ((0..rows).map(scale).collect(), vec![rows, 1])
     } else {
         let scale = |column| scale_of((0..rows).map(|row| at(row, column)));
         ((0..columns).map(scale).collect(), vec![1, columns])
     };
-    let is_by_row = shape[1] == 1 && Parameter::is_table(name);
     let bytes = values.iter().enumerate().map(|(place, &value)| {
         let scale = scales[if is_by_row { place / columns } else { place % columns }];
         quantise(value, scale).cast_unsigned()

@@ -8,6 +8,8 @@ use std::ops::Range;
 
 use half::f16;
 
+use super::packed_product::pack;
+
 /// Rows that share the reading of a panel.
 const ROWS: usize = 6;
 
@@ -48,18 +50,9 @@ impl HalfMatrix {
     ) -> Option<Self> {
         let columns = columns()?;
         assert!(bias.is_empty() || bias.len() == outputs, "one bias per output, or none");
-        let count = outputs.div_ceil(columns);
-        let mut panels = Vec::with_capacity(count * inputs * columns);
-        for panel in 0..count {
-            for i in 0..inputs {
-                panels.extend((panel * columns..(panel + 1) * columns).map(|j| {
-                    let weight = if j < outputs { at(i, j) } else { 0.0 };
-                    f16::from_f32(weight).to_bits()
-                }));
-            }
-        }
+        let panels = pack([inputs, outputs], columns, |i, j| f16::from_f32(at(i, j)).to_bits());
         let mut bias = bias.to_vec();
-        bias.resize(count * columns, 0.0);
+        bias.resize(outputs.next_multiple_of(columns), 0.0);
         Some(Self { inputs, outputs, columns, panels, bias })
     }
 

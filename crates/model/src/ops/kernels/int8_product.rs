@@ -12,12 +12,10 @@ use std::fmt;
 use std::ops::Range;
 
 use super::softmax::maximum_of;
-use super::{int8_paths, vectorised};
+use super::{ROUND, int8_paths, vectorised};
 
 /// The largest whole number that weights and rows are made of.
 const LARGEST: f32 = 127.0;
-/// Added to a number, it leaves the nearest whole one in the last bits.
-const ROUND: f32 = 12_582_912.0;
 /// Inputs that one instruction adds up.
 const FOUR: usize = 4;
 /// Rows that are left over are multiplied this many at a time.

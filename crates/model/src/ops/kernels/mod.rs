@@ -25,6 +25,10 @@ pub use instructions::{Instructions, prefetch, vectorised};
 /// The number of partial sums: enough to fill two vectors of any processor.
 pub const LANES: usize = 16;
 
+/// 1.5 * 2^23: added to a number it leaves the nearest whole one in the last bits, and taken away
+/// again it has rounded.
+const ROUND: f32 = 12_582_912.0;
+
 /// Bytes of weights that are asked for ahead of their use.
 const AHEAD: usize = 8192;
 /// Bytes that come together.

@@ -41,18 +41,9 @@ impl PackedMatrix {
     ) -> Self {
         assert!(bias.is_empty() || bias.len() == outputs, "one bias per output, or none");
         let columns = if Instructions::here() == Instructions::Avx512 { 32 } else { 16 };
-        let count = outputs.div_ceil(columns);
-        let mut panels = Vec::with_capacity(count * inputs * columns);
-        for panel in 0..count {
-            for i in 0..inputs {
-                panels.extend(
-                    (panel * columns..(panel + 1) * columns)
-                        .map(|j| if j < outputs { at(i, j) } else { 0.0 }),
-                );
-            }
-        }
+        let panels = pack([inputs, outputs], columns, at);
         let mut bias = bias.to_vec();
-        bias.resize(count * columns, 0.0);
+        bias.resize(outputs.next_multiple_of(columns), 0.0);
         Self { inputs, outputs, columns, panels, bias }
     }
 
@@ -174,6 +165,24 @@ impl PackedMatrix {
             }
         }
     }
+}
+
+/// The entries `at(i, j)` of a matrix in panels `[outputs / columns, inputs, columns]`, the last one
+/// filled up with zeros.
+pub fn pack<T: Copy + Default>(
+    [inputs, outputs]: [usize; 2],
+    columns: usize,
+    at: impl Fn(usize, usize) -> T,
+) -> Vec<T> {
+    let mut panels = Vec::with_capacity(inputs * outputs.next_multiple_of(columns));
+    for first in (0..outputs).step_by(columns) {
+        for i in 0..inputs {
+            panels.extend(
+                (first..first + columns).map(|j| if j < outputs { at(i, j) } else { T::default() }),
+            );
+        }
+    }
+    panels
 }
 
 /// All columns in stretches of [`TILE`], for results that are looked at and forgotten.

@@ -1,6 +1,6 @@
 //! Exponentials and what is made of them.
 
-use super::{LANES, halved, sum_of};
+use super::{LANES, ROUND, halved, sum_of};
 
 /// `exp(x)` to within two units in the last place, in operations that fill vectors.
 ///
@@ -8,8 +8,6 @@ use super::{LANES, halved, sum_of};
 /// `exp(r)`, and `n` goes into the exponent. Below -87 the result is the smallest normal number.
 #[inline(always)]
 pub fn exp(x: f32) -> f32 {
-    // Adding and taking away 1.5 * 2^23 rounds to a whole number.
-    const ROUND: f32 = 12_582_912.0;
     // ln 2 in two parts, the first with few bits, so that `n * HIGH` is exact.
     const HIGH: f32 = 0.693_359_4;
     const LOW: f32 = -2.121_944_4e-4;
