@@ -3,14 +3,21 @@
     cargo bench -p abridge-translate -- --width base --preset sentence --export exported
     cargo bench -p abridge-translate -- --width base --preset sentence
     pip install ctranslate2 safetensors numpy
-    python crates/translate/benches/beside_ctranslate2.py exported
+    python crates/translate/benches/beside_ctranslate2.py exported --program target/release/abridge
+
+With a trained model and a text of its language the translations end where the model ends them:
+
+    cargo bench -p abridge-translate -- --model M --text talk.en --sentences 1000 --export exported
+    cargo bench -p abridge-translate -- --model M --text talk.en --sentences 1000
+    python crates/translate/benches/beside_ctranslate2.py exported --model M
 
 It first checks that both programs mean the same network: greedy translations of a few sentences are
-written by `abridge translate --json` and compared, if the path of the program is given as the second
-argument. Then it prints the rows that the benchmark prints, in single precision and in int8, each the
-better of its ways to use two threads. `CT2_USE_MKL=0` or `1` in the environment chooses its library.
+written by `abridge translate --json` and compared, if the path of the program is given. Then it prints
+the rows that the benchmark prints, in single precision and in int8, each the better of its ways to use
+two threads. `CT2_USE_MKL=0` or `1` in the environment chooses its library.
 """
 
+import argparse
 import json
 import subprocess
 import sys
@@ -122,20 +129,35 @@ def check(translator, model, sentences, program):
 
 
 def main():
-    folder = Path(sys.argv[1])
-    data = json.loads((folder / "sentences.json").read_text())
+    numbers = lambda text: [int(number) for number in text.split(",")]
+    parser = argparse.ArgumentParser()
+    parser.add_argument("folder", type=Path, help="what the benchmark's --export wrote")
+    parser.add_argument("--model", type=Path, help="the model directory, unless it is in the folder")
+    parser.add_argument("--program", help="abridge, to compare a few translations with")
+    parser.add_argument("--compute", type=lambda text: text.split(","), default=["float32", "int8"])
+    parser.add_argument("--threads", type=numbers, default=[1, 2])
+    parser.add_argument("--beam", type=numbers, default=[1, 5])
+    parser.add_argument("--batch", type=numbers, default=[1, 32])
+    options = parser.parse_args()
+    model = options.model or options.folder / "model"
+    data = json.loads((options.folder / "sentences.json").read_text())
     sentences = [[str(i) for i in sentence] for sentence in data["sentences"]]
     length = data["length"]
+    # What abridge allows by default where nothing is forced.
+    limits = dict(max_decoding_length=200)
+    if length is not None:
+        limits = dict(min_decoding_length=length, max_decoding_length=length)
     with tempfile.TemporaryDirectory() as out:
-        convert(folder / "model", out)
+        convert(model, out)
         print(f"{'program':<16} {'C':>2} {'beam':>4} {'batch':>5} {'threads':>7} {'sentences/s':>11} {'tokens/s':>9} {'CPU ms/sentence':>15}")
         settings = [
             (compute, threads, beam, batch)
-            for compute in ("float32", "int8")
-            for threads in (1, 2)
-            for beam in (1, 5)
-            for batch in (1, 32)
+            for compute in options.compute
+            for threads in options.threads
+            for beam in options.beam
+            for batch in options.batch
         ]
+        program = options.program
         for compute, threads, beam, batch in settings:
             rows = []
             # One worker per thread, or one worker with all threads: the better of the two counts.
@@ -144,9 +166,9 @@ def main():
                     out, device="cpu", compute_type=compute,
                     inter_threads=workers, intra_threads=threads // workers,
                 )
-                if len(sys.argv) > 2 and (compute, threads, beam, batch) == ("float32", 1, 1, 1):
-                    check(translator, folder / "model", data["sentences"][:5], sys.argv[2])
-                limits = dict(min_decoding_length=length, max_decoding_length=length)
+                if program and compute == "float32":
+                    check(translator, model, data["sentences"][:5], program)
+                    program = None
                 translator.translate_batch(sentences[:1], beam_size=beam, **limits)
                 start, cpu = time.perf_counter(), time.process_time()
                 results = translator.translate_batch(

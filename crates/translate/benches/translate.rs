@@ -7,12 +7,14 @@
 //! cargo bench -p abridge-translate -- --model runs/grouping/model --text talk.en
 //! cargo bench -p abridge-translate -- --width base --preset sentence --export exported
 //! cargo bench -p abridge-translate -- --model exported/int8 --length 25  # what quantize made of it
+//! cargo bench -p abridge-translate -- --model sentence/model --text talk.en --export exported
 //! ```
 //!
 //! Without `--model` the networks have random weights, which never end a sentence, so every
 //! translation is made as long as its source is on average: the work is that of real text. The text
 //! is of the built-in practice corpus, in documents of twenty sentences. `--export DIR` writes the
-//! model directory and the sentences that `beside_ctranslate2.py` beside this file runs on.
+//! sentences that `beside_ctranslate2.py` beside this file runs on, and the model directory unless
+//! one is given.
 
 use std::path::{Path, PathBuf};
 use std::time::Instant;
@@ -107,6 +109,10 @@ fn main() {
     }
     if let Some(path) = &options.model {
         let translator = Translator::open(path, &Device::flex()).expect("a model directory");
+        if let Some(folder) = &options.export {
+            export_sentences(folder, translator.source(), &lines, options.length);
+            return;
+        }
         let context = translator.model().config().context_size;
         rows(&options, "model", context, translator, &documents, options.length);
         return;
@@ -220,15 +226,20 @@ fn time(
 
 /// Writes what `beside_ctranslate2.py` needs: the model directory, and the sentences as ids.
 fn export(folder: &Path, model: &Model, tokenizer: &Tokenizer, lines: &[String], length: usize) {
-    std::fs::create_dir_all(folder).expect("a folder");
+    export_sentences(folder, tokenizer, lines, Some(length));
     let attach = |folder: &Path| -> Result<(), abridge_model::Error> {
         tokenizer.save(folder, "source").expect("a tokenizer");
         tokenizer.save(folder, "target").expect("a tokenizer");
         Ok(())
     };
     ModelDirectory::write(&folder.join("model"), model, [].into(), attach).expect("a directory");
+    println!("wrote {}; --length {length}", folder.display());
+}
+
+/// The sentences as ids, and the length of every translation unless the model ends it.
+fn export_sentences(folder: &Path, tokenizer: &Tokenizer, lines: &[String], length: Option<usize>) {
+    std::fs::create_dir_all(folder).expect("a folder");
     let sentences: Vec<Vec<u32>> = lines.iter().map(|line| tokenizer.encode(line)).collect();
     let text = serde_json::json!({ "length": length, "sentences": sentences });
     std::fs::write(folder.join("sentences.json"), text.to_string()).expect("a file");
-    println!("wrote {}; --length {length}", folder.display());
 }

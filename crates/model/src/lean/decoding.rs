@@ -240,14 +240,11 @@ fn attend_own(
                 for head in 0..decoder.heads {
                     let channels = head * head_width..(head + 1) * head_width;
                     let query = &query[channels.clone()];
-                    weights.clear();
-                    weights.extend(rows.iter().map(
-                        #[inline(always)]
-                        |&row| {
-                            let key = &own[row as usize * 2 * width..][channels.clone()];
-                            scale * sum_of_pairs(query, key, |q, k| q * k)
-                        },
-                    ));
+                    weights.resize(rows.len(), 0.0);
+                    for (weight, &row) in weights.iter_mut().zip(rows) {
+                        let key = &own[row as usize * 2 * width..][channels.clone()];
+                        *weight = scale * sum_of_pairs(query, key, |q, k| q * k);
+                    }
                     softmax(weights);
                     let values = rows.iter().map(
                         #[inline(always)]

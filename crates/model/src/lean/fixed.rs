@@ -111,15 +111,13 @@ impl FixedRows {
                     let heads = heads
                         .zip(query.chunks_exact(head_width).zip(out.chunks_exact_mut(head_width)));
                     for ((keys, values), (query, out)) in heads {
-                        weights.clear();
-                        for keys in keys.chunks_exact(head_width * LANES) {
-                            let mut scores = [0.0; LANES];
-                            for (keys, query) in keys.as_chunks::<LANES>().0.iter().zip(query) {
-                                for (score, key) in scores.iter_mut().zip(keys) {
-                                    *score += query * key;
-                                }
+                        weights.resize(padded(count), 0.0);
+                        let keys = keys.chunks_exact(head_width * LANES);
+                        for (keys, weights) in keys.zip(weights.chunks_exact_mut(LANES)) {
+                            let scores = scores(keys.as_chunks::<LANES>().0, query);
+                            for (weight, score) in weights.iter_mut().zip(scores) {
+                                *weight = score * scale;
                             }
-                            weights.extend(scores.iter().map(|score| score * scale));
                         }
                         weights.truncate(count);
                         softmax(weights);
@@ -130,6 +128,32 @@ impl FixedRows {
             },
         );
     }
+}
+
+/// The products of a query with [`LANES`] keys, which lie channel by channel.
+#[inline(always)]
+fn scores(keys: &[[f32; LANES]], query: &[f32]) -> [f32; LANES] {
+    // One sum waits for the one before; four at a time do not wait.
+    let mut sums = [[0.0; LANES]; 4];
+    let (keys, last_keys) = keys.as_chunks::<4>();
+    let (query, last_query) = query.as_chunks::<4>();
+    for (keys, query) in keys.iter().zip(query) {
+        for i in 0..4 {
+            for lane in 0..LANES {
+                sums[i][lane] += query[i] * keys[i][lane];
+            }
+        }
+    }
+    let mut scores = [0.0; LANES];
+    for lane in 0..LANES {
+        scores[lane] = (sums[0][lane] + sums[1][lane]) + (sums[2][lane] + sums[3][lane]);
+    }
+    for (keys, query) in last_keys.iter().zip(last_query) {
+        for (score, key) in scores.iter_mut().zip(keys) {
+            *score += query * key;
+        }
+    }
+    scores
 }
 
 /// Rows in whole lanes.

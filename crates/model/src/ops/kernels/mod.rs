@@ -36,7 +36,10 @@ const CACHE_LINE: usize = 64;
 
 /// One value of [`LANES`], in four steps on vectors instead of fifteen after each other.
 #[inline(always)]
-fn halved(mut values: [f32; LANES], f: impl Fn(f32, f32) -> f32) -> f32 {
+fn halved(values: [f32; LANES], f: impl Fn(f32, f32) -> f32) -> f32 {
+    // Else the compiler prepares the halves in the loop that made the values, which then works on
+    // eighths of its vectors.
+    let mut values = std::hint::black_box(values);
     let mut half = LANES / 2;
     while half > 0 {
         for i in 0..half {
@@ -81,21 +84,18 @@ pub fn sum_of_pairs(a: &[f32], b: &[f32], f: impl Fn(f32, f32) -> f32) -> f32 {
     halved(sums, |a, b| a + b)
 }
 
-/// `out += weight * row` for all rows, a few channels at a time, so that sums stay in registers.
+/// `out += weight * row` for all rows, some channels at a time, so that sums stay in registers.
 #[inline(always)]
 pub fn add_weighted<'a>(out: &mut [f32], rows: impl Iterator<Item = (&'a [f32], f32)> + Clone) {
+    // One sum waits for the one before; four at a time do not wait.
+    const WIDE: usize = 4 * LANES;
+    let wide = out.len() / WIDE * WIDE;
+    for first in (0..wide).step_by(WIDE) {
+        add_weighted_at::<WIDE>(out, first, rows.clone());
+    }
     let whole = out.len() / LANES * LANES;
-    for first in (0..whole).step_by(LANES) {
-        let mut sums = [0.0; LANES];
-        for (row, weight) in rows.clone() {
-            let row: &[f32; LANES] = row[first..].first_chunk().expect("whole lanes");
-            for (sum, value) in sums.iter_mut().zip(row) {
-                *sum += weight * value;
-            }
-        }
-        for (out, sum) in out[first..].iter_mut().zip(sums) {
-            *out += sum;
-        }
+    for first in (wide..whole).step_by(LANES) {
+        add_weighted_at::<LANES>(out, first, rows.clone());
     }
     if whole < out.len() {
         for (row, weight) in rows {
@@ -103,5 +103,24 @@ pub fn add_weighted<'a>(out: &mut [f32], rows: impl Iterator<Item = (&'a [f32], 
                 *out += weight * value;
             }
         }
+    }
+}
+
+/// The channels from `first` on.
+#[inline(always)]
+fn add_weighted_at<'a, const N: usize>(
+    out: &mut [f32],
+    first: usize,
+    rows: impl Iterator<Item = (&'a [f32], f32)>,
+) {
+    let mut sums = [0.0; N];
+    for (row, weight) in rows {
+        let row: &[f32; N] = row[first..].first_chunk().expect("as many channels");
+        for (sum, value) in sums.iter_mut().zip(row) {
+            *sum += weight * value;
+        }
+    }
+    for (out, sum) in out[first..].iter_mut().zip(sums) {
+        *out += sum;
     }
 }

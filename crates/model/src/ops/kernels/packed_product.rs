@@ -14,6 +14,8 @@ use super::{AHEAD, CACHE_LINE, Instructions, prefetch, vectorised};
 const ROWS: usize = 6;
 /// The same for the thirty-two registers of AVX-512.
 const MANY_ROWS: usize = 12;
+/// Inputs that are walked over together.
+const STRETCH: usize = 32;
 /// Columns of a tile, a multiple of those of a panel: the weights and results of one stay in the
 /// second cache while all rows meet them.
 pub const TILE: usize = 512;
@@ -136,20 +138,26 @@ impl PackedMatrix {
         let rows: [&[f32]; N] = std::array::from_fn(|row| &x[row * inputs..][..inputs]);
         let panel = weights;
         let weights = &weights.as_chunks::<COLUMNS>().0[..inputs];
-        for i in 0..inputs {
-            for line in (0..COLUMNS).step_by(CACHE_LINE / size_of::<f32>()) {
-                prefetch(panel, i * COLUMNS + line + AHEAD / size_of::<f32>());
-            }
-            let weights = weights[i];
-            for row in 0..N {
-                let x = rows[row][i];
-                for column in 0..COLUMNS {
-                    let sum = &mut sums[row][column];
-                    let weight = weights[column];
-                    // Without the instruction, `mul_add` would be a slow call.
-                    *sum = if FUSED { x.mul_add(weight, *sum) } else { *sum + x * weight };
+        // A few inputs at a time: who looks for the end of each row at each of them loads more
+        // often than it multiplies.
+        let (stretches, rest) = weights.as_chunks::<STRETCH>();
+        for (stretch, weights) in stretches.iter().enumerate() {
+            let first = stretch * STRETCH;
+            let rows: [&[f32; STRETCH]; N] =
+                std::array::from_fn(|row| rows[row][first..].first_chunk().expect("as many"));
+            for i in 0..STRETCH {
+                for line in (0..COLUMNS).step_by(CACHE_LINE / size_of::<f32>()) {
+                    prefetch(panel, (first + i) * COLUMNS + line + AHEAD / size_of::<f32>());
                 }
+                add::<N, COLUMNS, FUSED>(
+                    &mut sums,
+                    std::array::from_fn(|row| rows[row][i]),
+                    &weights[i],
+                );
             }
+        }
+        for (i, weights) in (inputs - rest.len()..inputs).zip(rest) {
+            add::<N, COLUMNS, FUSED>(&mut sums, std::array::from_fn(|row| rows[row][i]), weights);
         }
         // A copy to walk over: what is indexed by a variable lies in memory, and the sums must not.
         let mut done = [[0.0f32; COLUMNS]; N];
@@ -163,6 +171,24 @@ impl PackedMatrix {
             for ((out, sum), bias) in out.iter_mut().zip(sums).zip(bias) {
                 *out = sum + bias;
             }
+        }
+    }
+}
+
+/// One input of `N` rows times its weights.
+#[allow(clippy::needless_range_loop, reason = "see `block`")]
+#[inline(always)]
+fn add<const N: usize, const COLUMNS: usize, const FUSED: bool>(
+    sums: &mut [[f32; COLUMNS]; N],
+    x: [f32; N],
+    weights: &[f32; COLUMNS],
+) {
+    for row in 0..N {
+        for column in 0..COLUMNS {
+            let sum = &mut sums[row][column];
+            let (x, weight) = (x[row], weights[column]);
+            // Without the instruction, `mul_add` would be a slow call.
+            *sum = if FUSED { x.mul_add(weight, *sum) } else { *sum + x * weight };
         }
     }
 }
