@@ -47,6 +47,7 @@ enum Command {
     Reproduce(Box<commands::reproduce::Reproduce>),
     Score(commands::score::ScoreArguments),
     Serve(Box<commands::serve::Serve>),
+    Shortlist(commands::shortlist::ShortlistArguments),
     Train(commands::train::Train),
     Translate(Box<commands::translate::Translate>),
 }
@@ -86,6 +87,7 @@ fn main() -> ExitCode {
         Command::Reproduce(command) => command.run(),
         Command::Score(command) => command.run(),
         Command::Serve(command) => command.run(),
+        Command::Shortlist(command) => command.run(),
         Command::Train(command) => command.run(),
         Command::Translate(command) => command.run(),
     })

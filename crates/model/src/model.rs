@@ -58,6 +58,11 @@ impl ModelConfig {
     pub(crate) fn start_words(&self) -> usize {
         if self.as_published && self.context == Context::SingleEncoder { 2 } else { 1 }
     }
+
+    /// The most words of a translation that there are positions for, the end not counted.
+    pub fn longest_translation(&self) -> usize {
+        self.max_positions - self.start_words()
+    }
 }
 
 impl Model {

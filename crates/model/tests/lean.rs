@@ -1,7 +1,9 @@
 //! Decoding without the engine gives what decoding with it gives.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+use abridge_model::lean::{MostProbable, Wanted};
 use abridge_model::tokens::END;
+use abridge_model::weights::Precision;
 use abridge_model::{Example, Model, Packed, Preset, Purpose, SourceBatch, Width, random};
 use burn::tensor::Device;
 
@@ -65,6 +67,45 @@ fn steps_equal_those_of_the_engine_for_every_preset() {
                 engine.reorder(&parents);
                 plain.reorder(&parents);
             }
+        }
+    }
+}
+
+#[test]
+fn what_is_not_on_the_list_of_a_sentence_does_not_exist() {
+    let model = Preset::Grouping.config(Width::Tiny, 50, 53, 2).init(5, &Device::flex()).unwrap();
+    let sources = sources(&model, 4);
+    let lists: Vec<Vec<u32>> =
+        (0..4).map(|sentence| (0..53).filter(|word| word % 4 != sentence).collect()).collect();
+    for precision in [Precision::Single, Precision::Half, Precision::Int8] {
+        let Some(lean) = model.lean_decoder_in(precision) else { continue };
+        let mut whole = lean.decode(&sources);
+        let mut listed = lean.decode_among(&sources, lists.clone());
+        let mut words = vec![END; 4];
+        let mut sentence_of: Vec<usize> = (0..4).collect();
+        for step in 0..4u32 {
+            let logits = whole.step(&words).to_vec();
+            let wanted = Wanted { count: 6, forbidden: &[7], only: None };
+            let found = listed.step_to_best(&words, &wanted);
+            for ((logits, found), &sentence) in logits.chunks_exact(53).zip(found).zip(&sentence_of)
+            {
+                let mut logits = logits.to_vec();
+                for word in (0..53).filter(|word| word % 4 == sentence) {
+                    logits[word] = f32::NEG_INFINITY;
+                }
+                let expected = MostProbable::of_row(&logits, &wanted);
+                assert_eq!(found.best(), expected.best(), "{precision}, step {step}");
+                assert!((found.total() - expected.total()).abs() < 1e-5);
+            }
+            // The first sentence is done after a step, the others have two hypotheses.
+            let parents: Vec<usize> = (0..words.len())
+                .filter(|&parent| sentence_of[parent] > 0)
+                .flat_map(|parent| if step == 0 { vec![parent; 2] } else { vec![parent] })
+                .collect();
+            sentence_of = parents.iter().map(|&parent| sentence_of[parent]).collect();
+            words = (0..parents.len() as u32).map(|i| 5 + (7 * i + step) % 40).collect();
+            whole.reorder(&parents);
+            listed.reorder(&parents);
         }
     }
 }

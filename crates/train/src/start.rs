@@ -29,7 +29,7 @@ impl Start {
         };
         for (side, name) in [(Side::Source, "source"), (Side::Target, "target")] {
             let (theirs, ours) = (Tokenizer::load(path, name)?, data.tokenizer(side)?);
-            if let Some(difference) = difference(&theirs, &ours) {
+            if let Some(difference) = theirs.difference(&ours) {
                 return refuse(format!(
                     "its {name} vocabulary is not that of the data: {difference}; prepare the data \
                      with the tokenizers of the model"
@@ -71,16 +71,4 @@ impl Start {
         };
         Ok((model, event))
     }
-}
-
-/// The first difference between two vocabularies.
-fn difference(theirs: &Tokenizer, ours: &Tokenizer) -> Option<String> {
-    let (a, b) = (theirs.vocabulary_size(), ours.vocabulary_size());
-    if a != b {
-        return Some(format!("it has {a} pieces, the data {b}"));
-    }
-    (0..a as u32).find(|&id| theirs.piece(id) != ours.piece(id)).map(|id| {
-        let show = |piece: Option<&str>| piece.unwrap_or("nothing").to_owned();
-        format!("piece {id} is {}, in the data {}", show(theirs.piece(id)), show(ours.piece(id)))
-    })
 }

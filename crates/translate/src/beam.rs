@@ -31,6 +31,8 @@ pub(crate) struct Search<'a> {
     pub settings: &'a BeamSettings,
     /// For each sentence what its random numbers are keyed by.
     pub keys: &'a [u64],
+    /// For each sentence the words that its translation is made of, or none at all.
+    pub lists: &'a [Vec<u32>],
     /// Ends the search between two steps.
     pub stop: Option<&'a AtomicBool>,
     /// One per sentence, or none at all: ends the search for that sentence.
@@ -62,19 +64,19 @@ pub fn beam_search_with(
     settings: &BeamSettings,
 ) -> Vec<Vec<Hypothesis>> {
     let keys: Vec<u64> = (0..sources.len() as u64).collect();
-    let search = Search { settings, keys: &keys, stop: None, stops: &[] };
+    let search = Search { settings, keys: &keys, lists: &[], stop: None, stops: &[] };
     search.run(model, lean, sources).unwrap_or_default()
 }
 
 impl Search<'_> {
-    /// See [`beam_search`]. The only error is to be stopped.
+    /// See [`beam_search`]. The only errors are to be stopped and a prefix that is too long.
     pub fn run(
         &self,
         model: &Model,
         lean: Option<&LeanDecoder>,
         sources: &Sources,
     ) -> Result<Vec<Vec<Hypothesis>>> {
-        let settings = self.settings;
+        let settings = &self.settings.within(model.config())?;
         assert!(settings.beam > 0, "a beam has at least one hypothesis");
         let mut sentences: Vec<Sentence> =
             self.keys.iter().map(|&key| Sentence::start(key)).collect();
@@ -83,7 +85,7 @@ impl Search<'_> {
         }
         let vocabulary = model.config().target_vocabulary;
         let longest = settings.max_length.max(settings.prefix.len());
-        let mut decoding = Steps::new(model, lean, sources);
+        let mut decoding = Steps::new(model, lean, sources, self.lists);
         let mut words = vec![END; sources.len()];
         let mut parents = Vec::new();
         for step in 0..=longest {

@@ -19,6 +19,7 @@ mod sampling;
 mod score;
 mod session;
 mod settings;
+pub mod shortlist;
 mod split;
 mod steps;
 mod stored;

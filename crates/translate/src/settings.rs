@@ -1,5 +1,6 @@
 //! How a translation is searched for.
 
+use abridge_model::ModelConfig;
 use abridge_model::tokens::END;
 use serde::{Deserialize, Serialize};
 
@@ -70,6 +71,19 @@ impl Default for Sampling {
 }
 
 impl BeamSettings {
+    /// The same search with translations no longer than the model has positions for.
+    pub(crate) fn within(&self, config: &ModelConfig) -> Result<Self> {
+        let most = config.longest_translation();
+        if self.prefix.len() > most {
+            let words = self.prefix.len();
+            return Err(Error::Settings(format!(
+                "the prefix has {words} words, but the model writes at most {most}"
+            )));
+        }
+        let max_length = self.max_length.min(most);
+        Ok(Self { max_length, min_length: self.min_length.min(max_length), ..self.clone() })
+    }
+
     /// Refuses what makes no sense, and says why.
     pub fn check(&self) -> Result<()> {
         let refuse = |problem: String| Err(Error::Settings(problem));

@@ -14,13 +14,20 @@ pub(crate) enum Steps<'a> {
         found: Vec<MostProbable>,
     },
     /// On the CPU, without it.
-    Lean(LeanDecoding<'a>),
+    Lean(Box<LeanDecoding<'a>>),
 }
 
 impl<'a> Steps<'a> {
-    pub fn new(model: &'a Model, lean: Option<&'a LeanDecoder>, sources: &Sources) -> Self {
+    /// `lists` are the words of each translation, or nothing; only the lean path uses them.
+    pub fn new(
+        model: &'a Model,
+        lean: Option<&'a LeanDecoder>,
+        sources: &Sources,
+        lists: &[Vec<u32>],
+    ) -> Self {
         match lean {
-            Some(lean) => Self::Lean(lean.decode(sources)),
+            Some(lean) if lists.is_empty() => Self::Lean(Box::new(lean.decode(sources))),
+            Some(lean) => Self::Lean(Box::new(lean.decode_among(sources, lists.to_vec()))),
             None => Self::Engine {
                 decoding: model.decode(sources),
                 logits: Vec::new(),

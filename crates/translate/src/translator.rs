@@ -11,6 +11,7 @@ use abridge_model::tokens::END;
 use abridge_model::weights::{ModelDirectory, Precision};
 use burn::tensor::Device;
 
+use crate::shortlist::Shortlist;
 use crate::workers::Workers;
 use crate::{Error, Result};
 
@@ -26,6 +27,8 @@ pub struct Translator {
     languages: Option<(String, String)>,
     workers: Workers,
     precision: Precision,
+    /// The words that translations are made of, where the model directory has such lists.
+    shortlist: Option<Arc<Shortlist>>,
 }
 
 impl Translator {
@@ -52,6 +55,9 @@ impl Translator {
                 }));
             }
         }
+        let config = directory.config();
+        let vocabularies = [config.source_vocabulary, config.target_vocabulary];
+        let shortlist = Shortlist::open(path, vocabularies)?;
         let mut translator = Self::with_precision(
             directory.load(device)?,
             directory.precision()?,
@@ -60,6 +66,7 @@ impl Translator {
             directory.weights_hash(),
         )?;
         translator.languages = languages;
+        translator.shortlist = shortlist.map(Arc::new);
         Ok(translator)
     }
 
@@ -78,13 +85,30 @@ impl Translator {
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
         let (hash, workers) = (hash.to_owned(), Workers::new(cores)?);
         let lean = model.lean_decoder_in(precision).map(Arc::new);
-        Ok(Self { model, lean, source, target, hash, languages: None, workers, precision })
+        Ok(Self {
+            model,
+            lean,
+            source,
+            target,
+            hash,
+            languages: None,
+            workers,
+            precision,
+            shortlist: None,
+        })
     }
 
     /// Uses this many threads instead of one per core.
     pub fn with_threads(mut self, threads: usize) -> Result<Self> {
         self.workers = Workers::new(threads)?;
         Ok(self)
+    }
+
+    /// Makes translations of the words of these lists alone, on devices whose decoder can.
+    #[must_use]
+    pub fn with_shortlist(mut self, shortlist: Shortlist) -> Self {
+        self.shortlist = Some(Arc::new(shortlist));
+        self
     }
 
     /// Another translator with the same weights and threads of its own, so that two callers do not
@@ -99,6 +123,7 @@ impl Translator {
             languages: self.languages.clone(),
             workers: Workers::new(threads)?,
             precision: self.precision,
+            shortlist: self.shortlist.clone(),
         })
     }
 
@@ -140,6 +165,10 @@ impl Translator {
 
     pub(crate) fn lean(&self) -> Option<&LeanDecoder> {
         self.lean.as_deref()
+    }
+
+    pub(crate) fn shortlist(&self) -> Option<&Shortlist> {
+        self.shortlist.as_deref()
     }
 
     pub(crate) fn workers(&self) -> &Workers {

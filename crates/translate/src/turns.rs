@@ -302,7 +302,12 @@ impl Translator {
                 .iter()
                 .filter_map(|&place| control.stops.get(pieces[place].turn).copied())
                 .collect();
-            let search = Search { settings, keys: &keys, stop: control.stop, stops: &stops };
+            let lists: Vec<Vec<u32>> = self.shortlist().map_or_else(Vec::new, |shortlist| {
+                let list = |&place: &usize| shortlist.of(&pieces[place].tokens, &settings.prefix);
+                batch.iter().map(list).collect()
+            });
+            let search =
+                Search { settings, keys: &keys, lists: &lists, stop: control.stop, stops: &stops };
             let found = self.search(&seats, &search, control.attention)?;
             (control.done)(batch.len());
             Ok(found)

@@ -157,3 +157,18 @@ fn attention_comes_on_request() {
         }
     }
 }
+
+#[test]
+fn a_translation_is_no_longer_than_the_model_has_positions_for() {
+    let translator = translator(Preset::Grouping, 1);
+    let settings = BeamSettings { max_length: 5000, min_length: 4000, ..settings() };
+    let mut session = translator.session(None).unwrap();
+    let translation = translator.translate_next(&mut session, &["it is."], &settings).unwrap();
+    let best = &translation[0].hypotheses[0];
+    assert!(best.is_cut);
+    assert_eq!(best.tokens.len(), translator.model().config().longest_translation() + 1);
+
+    let settings = BeamSettings { prefix: vec![9; 70], ..settings };
+    let refused = translator.translate_next(&mut session, &["it is."], &settings).unwrap_err();
+    assert!(refused.to_string().contains("the prefix has 70 words"), "{refused}");
+}

@@ -18,6 +18,7 @@ pub mod quantize;
 pub mod reproduce;
 pub mod score;
 pub mod serve;
+pub mod shortlist;
 pub mod train;
 pub mod translate;
 pub mod version;

@@ -150,6 +150,18 @@ impl Tokenizer {
         }
     }
 
+    /// The first difference between this vocabulary and that of some data.
+    pub fn difference(&self, data: &Self) -> Option<String> {
+        let (a, b) = (self.vocabulary_size(), data.vocabulary_size());
+        if a != b {
+            return Some(format!("it has {a} pieces, the data {b}"));
+        }
+        (0..a as u32).find(|&id| self.piece(id) != data.piece(id)).map(|id| {
+            let show = |piece: Option<&str>| piece.unwrap_or("nothing").to_owned();
+            format!("piece {id} is {}, in the data {}", show(self.piece(id)), show(data.piece(id)))
+        })
+    }
+
     /// The number of ids, special tokens included.
     pub fn vocabulary_size(&self) -> usize {
         self.pieces().len()

@@ -1,12 +1,13 @@
 //! Some sentences in the middle of being translated, on plain slices.
 
 use super::fixed::FixedRows;
+use super::matrix::Matrix;
 use super::{ContextLooking, Layer, LeanDecoder};
 use crate::Sources;
 use crate::decoder::Seen;
 use crate::ops::Block;
 use crate::ops::kernels::int8_product::Int8Rows;
-use crate::ops::kernels::most_probable::{MostProbable, Wanted};
+use crate::ops::kernels::most_probable::{MostProbable, Wanted, Words};
 use crate::ops::kernels::softmax::{exp, softmax};
 use crate::ops::kernels::{add_weighted, sum_of_pairs, vectorised};
 use crate::tokens::END;
@@ -21,8 +22,17 @@ pub struct LeanDecoding<'a> {
     /// For each hypothesis the rows of its words in the layers' own keys and values: hypotheses go
     /// on from each other by their row numbers, and no key is ever moved.
     words: Vec<Vec<u32>>,
+    /// For each sentence what its translation may be made of; all words where there is no list.
+    listed: Vec<Listed>,
     buffers: Buffers,
     position: usize,
+}
+
+/// Some words of the vocabulary, with their part of the output projection.
+#[derive(Debug)]
+struct Listed {
+    words: Vec<u32>,
+    output: Matrix,
 }
 
 #[derive(Debug)]
@@ -51,7 +61,11 @@ struct Buffers {
 }
 
 impl<'a> LeanDecoding<'a> {
-    pub(super) fn new(decoder: &'a LeanDecoder, sources: &Sources) -> Self {
+    pub(super) fn new(
+        decoder: &'a LeanDecoder,
+        sources: &Sources,
+        lists: Option<Vec<Vec<u32>>>,
+    ) -> Self {
         let (width, heads) = (decoder.width, decoder.heads);
         let seen = |blocks: fn(&Seen) -> &[Block]| sources.seen.iter().map(blocks);
         let layers = sources.layers.iter().map(|layer| LayerState {
@@ -67,6 +81,7 @@ impl<'a> LeanDecoding<'a> {
             layers: layers.collect(),
             sentence_of: (0..sources.len()).collect(),
             words: vec![Vec::new(); sources.len()],
+            listed: lists.into_iter().flatten().map(|words| decoder.listed(words)).collect(),
             buffers: Buffers::default(),
             position: 0,
         };
@@ -77,7 +92,8 @@ impl<'a> LeanDecoding<'a> {
     }
 
     /// Appends a word to each hypothesis and scores what could follow: see
-    /// [`Decoding::step`](crate::Decoding::step).
+    /// [`Decoding::step`](crate::Decoding::step). All words of the vocabulary, also where there are
+    /// lists.
     ///
     /// # Shapes
     /// - result: `[hypotheses, vocabulary]`, logits
@@ -90,23 +106,28 @@ impl<'a> LeanDecoding<'a> {
 
     /// As [`Self::step`], for who only wants to know the most probable words: for each hypothesis
     /// what could follow. Logits are looked at where they are made, stretch by stretch, and never
-    /// written to memory all together.
+    /// written to memory all together. Where there are lists, a word that is not on the list of
+    /// its sentence does not exist.
     pub fn step_to_best(&mut self, words: &[u32], wanted: &Wanted<'_>) -> &[MostProbable] {
         self.advance(words);
         let Buffers { x, rows, logits, found, .. } = &mut self.buffers;
         found.resize_with(words.len(), MostProbable::default);
         found.iter_mut().for_each(MostProbable::clear);
-        self.decoder.output.multiply_in_tiles(x, rows, logits, |columns, logits| {
-            vectorised(
-                #[inline(always)]
-                || {
-                    for (found, logits) in found.iter_mut().zip(logits.chunks_exact(columns.len()))
-                    {
-                        found.look(columns.start, logits, wanted);
-                    }
-                },
-            );
-        });
+        if self.listed.is_empty() {
+            self.decoder.output.multiply_in_tiles(x, rows, logits, |columns, logits| {
+                look_at(found, Words::From(columns.start), logits, columns.len(), wanted);
+            });
+        } else {
+            let (mut x, mut found) = (&x[..], &mut found[..]);
+            for hypotheses in self.sentence_of.chunk_by(|a, b| a == b) {
+                let listed = &self.listed[hypotheses[0]];
+                let (own, others) = x.split_at(hypotheses.len() * self.decoder.width);
+                let (place, places) = found.split_at_mut(hypotheses.len());
+                (x, found) = (others, places);
+                listed.output.multiply(own, rows, logits);
+                look_at(place, Words::Listed(&listed.words), logits, listed.words.len(), wanted);
+            }
+        }
         for found in found.iter_mut() {
             found.finish(wanted);
         }
@@ -140,6 +161,31 @@ impl<'a> LeanDecoding<'a> {
         self.sentence_of = parents.iter().map(|&parent| self.sentence_of[parent]).collect();
         assert!(self.sentence_of.is_sorted(), "hypotheses stay in the order of their sentences");
         self.words = parents.iter().map(|&parent| self.words[parent].clone()).collect();
+    }
+}
+
+/// Looks at the logits of some words, `[hypotheses, words]`.
+fn look_at(
+    found: &mut [MostProbable],
+    words: Words<'_>,
+    logits: &[f32],
+    count: usize,
+    wanted: &Wanted<'_>,
+) {
+    vectorised(
+        #[inline(always)]
+        || {
+            for (found, logits) in found.iter_mut().zip(logits.chunks_exact(count)) {
+                found.look(words, logits, wanted);
+            }
+        },
+    );
+}
+
+impl LeanDecoder {
+    fn listed(&self, words: Vec<u32>) -> Listed {
+        assert!(!words.is_empty() && words.is_sorted(), "words in ascending order");
+        Listed { output: self.output.select(&words), words }
     }
 }
 

@@ -32,6 +32,15 @@ impl Matrix {
         half.unwrap_or_else(|| Self::Single(PackedMatrix::new(inputs, outputs, at, bias)))
     }
 
+    /// The matrix of some columns alone.
+    pub fn select(&self, columns: &[u32]) -> Self {
+        match self {
+            Self::Single(matrix) => Self::Single(matrix.select(columns)),
+            Self::Half(matrix) => Self::Half(matrix.select(columns)),
+            Self::Int8(matrix) => Self::Int8(matrix.select(columns)),
+        }
+    }
+
     /// `x W + b` into `out`, which is made to fit; `rows` is room for `x` in another precision.
     ///
     /// # Shapes

@@ -166,15 +166,29 @@ impl ModelDirectory {
         provenance.insert("precision".into(), precision.to_string());
         provenance.insert("made of".into(), self.weights_hash().into());
         let model = self.load(&Device::flex())?;
-        let files = self.manifest.files.keys().filter(|name| *name != WEIGHTS && *name != CONFIG);
-        Self::write_in(precision, path, &model, provenance, |folder| {
-            for name in files {
-                let from = self.path.join(name);
-                fs::copy(&from, folder.join(name)).map_err(|error| broken(&from, error))?;
-            }
-            Ok::<(), crate::Error>(())
+        Self::write_in(precision, path, &model, provenance, |folder| self.copy_others(folder))?;
+        Self::open(path)
+    }
+
+    /// Writes the same model with one more file beside it, or another one of that name.
+    pub fn with_file(&self, name: &str, bytes: &[u8], path: &Path) -> Result<Self> {
+        let model = self.load(&Device::flex())?;
+        let provenance = self.provenance().clone();
+        Self::write_in(self.precision()?, path, &model, provenance, |folder| {
+            self.copy_others(folder)?;
+            fs::write(folder.join(name), bytes).map_err(|error| broken(&folder.join(name), error))
         })?;
         Self::open(path)
+    }
+
+    /// All files but the weights and the configuration.
+    fn copy_others(&self, folder: &Path) -> Result<()> {
+        let files = self.manifest.files.keys().filter(|name| *name != WEIGHTS && *name != CONFIG);
+        for name in files {
+            let from = self.path.join(name);
+            fs::copy(&from, folder.join(name)).map_err(|error| broken(&from, error))?;
+        }
+        Ok(())
     }
 
     /// Builds the network with its weights.

@@ -1,10 +1,11 @@
 //! Files of named tensors: safetensors, and PyTorch checkpoints without running their pickles.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fs::File;
-use std::io::{Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 
+use memmap2::Mmap;
 use pytorch_reader::{DType, PytorchReader};
 use safetensors::tensor::{Dtype, Metadata};
 
@@ -16,6 +17,8 @@ use crate::Result;
 #[derive(Debug)]
 pub struct TensorFile {
     path: PathBuf,
+    /// The bytes of a `.safetensors` file, which are read when they are looked at.
+    map: Option<Mmap>,
     tensors: BTreeMap<String, Stored>,
 }
 
@@ -31,7 +34,7 @@ struct Stored {
 #[derive(Debug)]
 enum Place {
     /// From a byte of the file on.
-    At(u64),
+    At(usize),
     /// Wherever the checkpoint keeps it.
     Checkpoint(pytorch_reader::Tensor),
 }
@@ -60,23 +63,18 @@ impl TensorFile {
 
     fn open_safetensors(path: &Path) -> Result<Self> {
         let fail = |problem: String| broken(path, problem);
-        let cannot_read = |error: std::io::Error| fail(format!("cannot read it: {error}"));
-        let mut file = File::open(path).map_err(cannot_read)?;
-        let size = file.metadata().map_err(cannot_read)?.len();
+        let map = map(path).map_err(|error| fail(format!("cannot read it: {error}")))?;
+        let size = map.len();
         let truncated = || fail(format!("truncated: only {size} bytes"));
-        let mut length = [0; 8];
-        file.read_exact(&mut length).map_err(|_| truncated())?;
-        let length = u64::from_le_bytes(length);
+        let (length, rest) = map.split_first_chunk::<8>().ok_or_else(truncated)?;
+        let length = u64::from_le_bytes(*length);
         if length > MAX_HEADER {
             return Err(fail(format!("not a safetensors file: its header claims {length} bytes")));
         }
-        if size - 8 < length {
-            return Err(truncated());
-        }
-        let mut header = vec![0; length as usize];
-        file.read_exact(&mut header).map_err(|_| truncated())?;
+        let length = length as usize;
+        let header = rest.get(..length).ok_or_else(truncated)?;
         let damaged = |error: &dyn std::fmt::Display| fail(format!("damaged header: {error}"));
-        let header: Metadata = serde_json::from_slice(&header).map_err(|error| damaged(&error))?;
+        let header: Metadata = serde_json::from_slice(header).map_err(|error| damaged(&error))?;
         // Building the metadata anew checks that sizes and offsets agree with each other.
         let ordered = header.offset_keys().into_iter().map(|name| {
             let info = header.info(&name).cloned();
@@ -84,7 +82,7 @@ impl TensorFile {
         });
         let header = Metadata::new(None, ordered.collect::<Result<_>>()?)
             .map_err(|error| damaged(&error))?;
-        let expected = 8 + length + header.data_len() as u64;
+        let expected = 8 + length + header.data_len();
         if size != expected {
             return Err(fail(format!(
                 "the header describes {expected} bytes, but the file has {size}; it was cut off \
@@ -102,12 +100,12 @@ impl TensorFile {
                 Dtype::F64 => Elements::F64,
                 other => return Err(fail(format!("tensor {name} has elements of type {other:?}"))),
             };
-            let place = Place::At(8 + length + info.data_offsets.0 as u64);
+            let place = Place::At(8 + length + info.data_offsets.0);
             let shape = info.shape.clone();
             tensors.insert(name, Stored { shape, elements, place, scale: None });
         }
         attach_scales(&mut tensors).map_err(fail)?;
-        Ok(Self { path: path.to_path_buf(), tensors })
+        Ok(Self { path: path.to_path_buf(), map: Some(map), tensors })
     }
 
     /// Tensors of other element types (counters, for instance) are left out: no weight is one.
@@ -133,7 +131,7 @@ impl TensorFile {
             let place = Place::Checkpoint(tensor.clone());
             tensors.insert(name, Stored { shape, elements, place, scale: None });
         }
-        Ok(Self { path: path.to_path_buf(), tensors })
+        Ok(Self { path: path.to_path_buf(), map: None, tensors })
     }
 
     /// The file.
@@ -190,20 +188,31 @@ impl TensorFile {
     }
 
     fn values(&self, name: &str, stored: &Stored) -> Result<Vec<f32>> {
-        let cannot_read = |error| broken(&self.path, format!("cannot read tensor {name}: {error}"));
+        let cannot_read =
+            |problem: String| broken(&self.path, format!("cannot read tensor {name}: {problem}"));
         let bytes = match &stored.place {
-            Place::At(start) => self.bytes(*start, stored.byte_length()).map_err(cannot_read)?,
-            Place::Checkpoint(tensor) => tensor.read().map_err(cannot_read)?,
+            Place::At(start) => {
+                let map = self.map.as_deref().unwrap_or_default();
+                let bytes = map.get(*start..start + stored.byte_length());
+                Cow::Borrowed(bytes.ok_or_else(|| cannot_read("it is cut off".into()))?)
+            }
+            Place::Checkpoint(tensor) => {
+                Cow::Owned(tensor.read().map_err(|error| cannot_read(error.to_string()))?)
+            }
         };
         Ok(stored.elements.to_f32(&bytes))
     }
+}
 
-    fn bytes(&self, start: u64, length: usize) -> std::io::Result<Vec<u8>> {
-        let mut file = File::open(&self.path)?;
-        file.seek(SeekFrom::Start(start))?;
-        let mut bytes = vec![0; length];
-        file.read_exact(&mut bytes)?;
-        Ok(bytes)
+/// Maps a file into memory.
+fn map(path: &Path) -> std::io::Result<Mmap> {
+    let file = File::open(path)?;
+    // SAFETY: the map is read-only. Another process that shrinks the file while it is mapped could
+    // stop this one; model directories and checkpoints are never changed in place but replaced as a
+    // whole, which leaves the mapped file alive.
+    #[expect(unsafe_code, reason = "mapping a file is unsafe by nature")]
+    unsafe {
+        Mmap::map(&file)
     }
 }
 

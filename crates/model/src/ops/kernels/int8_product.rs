@@ -172,6 +172,33 @@ impl Int8Matrix {
         self.outputs
     }
 
+    /// The matrix of some columns alone.
+    pub fn select(&self, columns: &[u32]) -> Self {
+        let of = |place: usize| columns.get(place).map(|&column| column as usize);
+        let (panel, fours) = (self.path.columns(), self.fours);
+        let padded = columns.len().next_multiple_of(panel);
+        let mut panels = Vec::with_capacity(padded * fours * FOUR);
+        for first in (0..padded).step_by(panel) {
+            for four in 0..fours {
+                for place in first..first + panel {
+                    let weights = of(place).map_or([0; FOUR], |j| {
+                        let from = FOUR * ((j / panel * fours + four) * panel + j % panel);
+                        *self.panels[from..].first_chunk().expect("a whole four")
+                    });
+                    panels.extend(weights);
+                }
+            }
+        }
+        Self {
+            outputs: columns.len(),
+            panels,
+            scales: (0..padded).map(|place| of(place).map_or(0.0, |j| self.scales[j])).collect(),
+            bias: (0..padded).map(|place| of(place).map_or(0.0, |j| self.bias[j])).collect(),
+            sums: (0..padded).map(|place| of(place).map_or(0, |j| self.sums[j])).collect(),
+            ..*self
+        }
+    }
+
     /// Rows as this matrix takes them, each a multiple of its own scale.
     ///
     /// # Shapes
@@ -299,6 +326,10 @@ mod tests {
                 matrix.quantise(&x, &mut quantised);
                 matrix.multiply_columns(&quantised, 0..outputs, &mut out);
                 prop_assert_eq!(&out, &expected, "{:?}", path);
+                let some: Vec<u32> = (0..outputs as u32).step_by(2).collect();
+                matrix.select(&some).multiply_columns(&quantised, 0..some.len(), &mut out);
+                let kept = expected.chunks_exact(outputs).flat_map(|row| row.iter().step_by(2));
+                prop_assert!(kept.eq(&out), "{:?}", path);
             }
         }
 

@@ -17,6 +17,32 @@ pub struct Wanted<'a> {
     pub only: Option<u32>,
 }
 
+/// Which words the logits of a stretch belong to.
+#[derive(Clone, Copy, Debug)]
+pub enum Words<'a> {
+    /// One after the other, from this one on.
+    From(usize),
+    /// These, in ascending order.
+    Listed(&'a [u32]),
+}
+
+impl Words<'_> {
+    fn at(self, place: usize) -> u32 {
+        match self {
+            Self::From(first) => (first + place) as u32,
+            Self::Listed(words) => words[place],
+        }
+    }
+
+    /// Where the logit of a word would be.
+    fn place_of(self, word: u32) -> Option<usize> {
+        match self {
+            Self::From(first) => (word as usize).checked_sub(first),
+            Self::Listed(words) => words.binary_search(&word).ok(),
+        }
+    }
+}
+
 /// What was found in a row.
 #[derive(Clone, Debug)]
 pub struct MostProbable {
@@ -53,7 +79,8 @@ impl MostProbable {
             #[inline(always)]
             || {
                 for (stretch, logits) in logits.chunks(super::packed_product::TILE).enumerate() {
-                    found.look(stretch * super::packed_product::TILE, logits, wanted);
+                    let first = stretch * super::packed_product::TILE;
+                    found.look(Words::From(first), logits, wanted);
                 }
             },
         );
@@ -78,9 +105,9 @@ impl MostProbable {
         *self = Self { best, ..Self::default() };
     }
 
-    /// Looks at the logits of the words from `first` on.
+    /// Looks at the logits of some words.
     #[inline(always)]
-    pub fn look(&mut self, first: usize, logits: &[f32], wanted: &Wanted<'_>) {
+    pub fn look(&mut self, words: Words<'_>, logits: &[f32], wanted: &Wanted<'_>) {
         let largest = maximum(logits);
         if largest > self.largest {
             self.sum *= f64::from(exp(self.largest - largest));
@@ -96,14 +123,13 @@ impl MostProbable {
         }
         match wanted.only {
             Some(word) => {
-                let place = (word as usize).checked_sub(first);
-                let logit = place.and_then(|place| logits.get(place));
+                let logit = words.place_of(word).and_then(|place| logits.get(place));
                 self.best.extend(logit.map(|&logit| (word, logit)));
             }
             None if largest > self.threshold => {
                 for (place, chunk) in logits.chunks(CHUNK).enumerate() {
                     if maximum(chunk) > self.threshold {
-                        self.choose(first + place * CHUNK, chunk, wanted);
+                        self.choose(words, place * CHUNK, chunk, wanted);
                     }
                 }
             }
@@ -112,9 +138,13 @@ impl MostProbable {
     }
 
     #[inline(never)]
-    fn choose(&mut self, first: usize, logits: &[f32], wanted: &Wanted<'_>) {
-        for (word, &logit) in (first as u32..).zip(logits) {
-            if logit > self.threshold && !wanted.forbidden.contains(&word) {
+    fn choose(&mut self, words: Words<'_>, first: usize, logits: &[f32], wanted: &Wanted<'_>) {
+        for (place, &logit) in (first..).zip(logits) {
+            if logit <= self.threshold {
+                continue;
+            }
+            let word = words.at(place);
+            if !wanted.forbidden.contains(&word) {
                 self.best.push((word, logit));
                 if self.best.len() >= 2 * wanted.count {
                     self.finish(wanted);
@@ -155,6 +185,19 @@ mod tests {
             prop_assert_eq!(found.best(), all);
             let sum: f64 = logits.iter().map(|&logit| f64::from(logit).exp()).sum();
             prop_assert!((f64::from(found.total()) - sum.ln()).abs() < 2e-6 * (1.0 + sum.ln().abs()));
+
+            // Every third word alone, as if the others were forbidden.
+            let listed: Vec<u32> = (0..length as u32).step_by(3).collect();
+            let logits: Vec<f32> = listed.iter().map(|&word| logits[word as usize]).collect();
+            let wanted = Wanted { count, forbidden: &forbidden, only: None };
+            let mut found = MostProbable::default();
+            found.look(Words::Listed(&listed), &logits, &wanted);
+            found.finish(&wanted);
+            all = listed.into_iter().zip(logits).collect();
+            all.retain(|(word, _)| !forbidden.contains(word));
+            all.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
+            all.truncate(count);
+            prop_assert_eq!(found.best(), all);
         }
     }
 

@@ -62,6 +62,15 @@ impl PackedMatrix {
         self.outputs
     }
 
+    /// The matrix of some columns alone.
+    pub fn select(&self, columns: &[u32]) -> Self {
+        let at = |i: usize, j: usize| {
+            self.panels[panel_place(self.inputs, self.columns, i, columns[j] as usize)]
+        };
+        let bias: Vec<f32> = columns.iter().map(|&column| self.bias[column as usize]).collect();
+        Self::new(self.inputs, columns.len(), at, &bias)
+    }
+
     /// Some columns of [`Self::multiply`]; they start where a panel does.
     ///
     /// # Shapes
@@ -211,6 +220,11 @@ pub fn pack<T: Copy + Default>(
     panels
 }
 
+/// Where [`pack`] puts the entry at row `i` and column `j`.
+pub fn panel_place(inputs: usize, columns: usize, i: usize, j: usize) -> usize {
+    (j / columns * inputs + i) * columns + j % columns
+}
+
 /// All columns in stretches of [`TILE`], for results that are looked at and forgotten.
 pub fn tiles(outputs: usize) -> impl Iterator<Item = Range<usize>> + use<> {
     (0..outputs).step_by(TILE).map(move |first| first..(first + TILE).min(outputs))
@@ -245,6 +259,11 @@ mod tests {
             matrix.multiply(&x, &mut out);
             prop_assert_eq!(out.len(), rows * outputs);
             let kept = out.chunks_exact(outputs).flat_map(|row| &row[first..]);
+            prop_assert!(kept.eq(&rest));
+            // And every other column, as a matrix of its own.
+            let some: Vec<u32> = (0..outputs as u32).step_by(2).collect();
+            matrix.select(&some).multiply(&x, &mut rest);
+            let kept = out.chunks_exact(outputs).flat_map(|row| row.iter().step_by(2));
             prop_assert!(kept.eq(&rest));
             for (place, &ours) in out.iter().enumerate() {
                 let (row, j) = (place / outputs, place % outputs);

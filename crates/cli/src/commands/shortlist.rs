@@ -1,0 +1,92 @@
+//! `abridge shortlist`: a model that scores a fraction of its vocabulary.
+
+use std::io::Write;
+use std::path::PathBuf;
+
+use abridge_corpus::prepare::PreparedDirectory;
+use abridge_corpus::store::Side;
+use abridge_corpus::{Lexicon, Tokenizer};
+use abridge_model::weights::ModelDirectory;
+use abridge_translate::shortlist::{FILE, Shortlist, ShortlistSettings};
+use anyhow::{bail, ensure};
+use clap::Args;
+
+/// Writes a model directory whose translations are made of a short list of words, which is faster.
+///
+/// For each sentence these are the words that its own words often become, as learnt from the data
+/// that the model was trained on, and those that are common everywhere. Probabilities are those
+/// among the words of the list. Scoring, sampling, and devices other than the CPU use all words.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  abridge shortlist --model demo/models/grouping --data demo/data demo/models/grouping-short
+  abridge translate --model demo/models/grouping-short talk.en
+  abridge quantize --model demo/models/grouping-short --to int8 demo/models/grouping-small
+
+Check what it costs on your own data before you use it:
+  abridge translate --model demo/models/grouping-short talk.en -o short.de
+  abridge evaluate full.de short.de --reference talk.de")]
+pub struct ShortlistArguments {
+    /// The model directory.
+    #[arg(long, value_name = "DIR")]
+    model: PathBuf,
+    /// What `abridge prepare` wrote: the data that the model was trained on.
+    #[arg(long, value_name = "DIR")]
+    data: PathBuf,
+    /// The most frequent words, which are on every list.
+    #[arg(long, value_name = "COUNT", default_value_t = ShortlistSettings::default().common)]
+    common: usize,
+    /// Words for each word of a sentence.
+    #[arg(long, value_name = "COUNT", default_value_t = ShortlistSettings::default().per_word)]
+    per_word: usize,
+    /// The model directory to write.
+    out: PathBuf,
+}
+
+impl ShortlistArguments {
+    /// Learns which words become which, and writes.
+    pub fn run(&self) -> anyhow::Result<()> {
+        ensure!(
+            !self.out.exists(),
+            "{} exists already; choose another directory or remove it",
+            self.out.display()
+        );
+        let model = ModelDirectory::open(&self.model)?;
+        let data = PreparedDirectory::open(&self.data)?;
+        for (side, name) in [(Side::Source, "source"), (Side::Target, "target")] {
+            let tokenizer = Tokenizer::load(&self.model, name)?;
+            if let Some(difference) = tokenizer.difference(&data.tokenizer(side)?) {
+                bail!(
+                    "the {name} vocabulary of the model is not that of {}: {difference}; give the \
+                     data that the model was trained on",
+                    self.data.display()
+                );
+            }
+        }
+        let pairs = data.split("train")?;
+        let lexicon = Lexicon::learn(&pairs, &mut |round, of| {
+            eprintln!("learning which words become which: round {round} of {of}");
+        })?;
+        let settings = ShortlistSettings { common: self.common, per_word: self.per_word };
+        let shortlist = Shortlist::new(&lexicon, &pairs, settings);
+        let (split, coverage) = match data.split("valid") {
+            Ok(valid) => ("valid", shortlist.coverage(&valid)),
+            Err(_) => ("train", shortlist.coverage(&pairs)),
+        };
+        model.with_file(FILE, &shortlist.to_bytes()?, &self.out)?;
+        let mut out = std::io::stdout().lock();
+        writeln!(
+            out,
+            "words:  {:.0} of {} per sentence on average ({split} split)",
+            coverage.mean_length,
+            model.config().target_vocabulary
+        )?;
+        writeln!(
+            out,
+            "reach:  {:.1} % of the words of the reference translations are on their list",
+            100.0 * coverage.covered
+        )?;
+        writeln!(out, "model:  {}", self.out.display())?;
+        writeln!(out, "next:   abridge translate --model {} FILE", self.out.display())?;
+        Ok(())
+    }
+}

@@ -1,0 +1,145 @@
+//! The words that a translation of a sentence can reasonably be made of.
+//!
+//! A large part of decoding is to score every word of the vocabulary at every step. What a lexicon
+//! says of the words of the sentence, and the words that are common everywhere, are a tenth of it and
+//! nearly always enough. Who wants this makes a model directory with such a list of it
+//! (`abridge shortlist`); without one all words are scored.
+
+use std::fs;
+use std::path::Path;
+
+use abridge_corpus::Lexicon;
+use abridge_corpus::store::{Side, TokenStore};
+use abridge_model::tokens::{BREAK, END, UNKNOWN};
+use serde::{Deserialize, Serialize};
+
+use crate::{Error, Result};
+
+/// The file of a model directory.
+pub const FILE: &str = "shortlist.json";
+
+/// For each source word some target words, and some for all sentences.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Shortlist {
+    format: u32,
+    /// Words of every list, in ascending order.
+    common: Vec<u32>,
+    /// For each source word those that it may become, in ascending order.
+    words: Vec<Vec<u32>>,
+}
+
+/// How long lists are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ShortlistSettings {
+    /// The most frequent target words, which are on every list.
+    pub common: usize,
+    /// Target words per source word.
+    pub per_word: usize,
+}
+
+impl Default for ShortlistSettings {
+    fn default() -> Self {
+        Self { common: 500, per_word: 100 }
+    }
+}
+
+/// What lists are like on some text.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Coverage {
+    /// Words of a list, on average.
+    pub mean_length: f64,
+    /// The share of the words of the reference translations that are on the list of their sentence.
+    pub covered: f64,
+}
+
+impl Shortlist {
+    /// Makes lists of a lexicon and of how often words are written in `pairs`.
+    pub fn new(lexicon: &Lexicon, pairs: &TokenStore, settings: ShortlistSettings) -> Self {
+        let mut counts = vec![0usize; pairs.vocabulary_size(Side::Target)];
+        let mut tokens = Vec::new();
+        for sentence in 0..pairs.sentences() {
+            tokens.clear();
+            pairs.append(Side::Target, sentence, &mut tokens);
+            for &token in &tokens {
+                counts[token as usize] += 1;
+            }
+        }
+        let mut frequent: Vec<u32> = (0..counts.len() as u32).collect();
+        frequent.sort_by_key(|&word| (std::cmp::Reverse(counts[word as usize]), word));
+        frequent.truncate(settings.common);
+        let common = ascending(frequent.into_iter().chain([END, UNKNOWN, BREAK]).collect());
+        let words = (0..pairs.vocabulary_size(Side::Source) as u32).map(|source| {
+            let entries = lexicon.entries(source).iter().take(settings.per_word);
+            let new = entries.map(|entry| entry.target);
+            ascending(new.filter(|word| common.binary_search(word).is_err()).collect())
+        });
+        Self { format: 1, words: words.collect(), common }
+    }
+
+    /// The list of a sentence, in ascending order; `also` is on it whatever the sentence.
+    pub fn of(&self, sentence: &[u32], also: &[u32]) -> Vec<u32> {
+        let own = sentence.iter().filter_map(|&token| self.words.get(token as usize)).flatten();
+        ascending(self.common.iter().chain(own).chain(also).copied().collect())
+    }
+
+    /// How long lists are on these pairs, and how much of the translations is on them.
+    pub fn coverage(&self, pairs: &TokenStore) -> Coverage {
+        let (mut listed, mut covered, mut all) = (0, 0, 0);
+        let (mut source, mut target) = (Vec::new(), Vec::new());
+        for sentence in 0..pairs.sentences() {
+            source.clear();
+            target.clear();
+            pairs.append(Side::Source, sentence, &mut source);
+            pairs.append(Side::Target, sentence, &mut target);
+            let list = self.of(&source, &[]);
+            listed += list.len();
+            all += target.len();
+            covered += target.iter().filter(|word| list.binary_search(word).is_ok()).count();
+        }
+        Coverage {
+            mean_length: listed as f64 / pairs.sentences().max(1) as f64,
+            covered: covered as f64 / all.max(1) as f64,
+        }
+    }
+
+    /// The bytes of [`FILE`].
+    pub fn to_bytes(&self) -> Result<Vec<u8>> {
+        serde_json::to_vec(self).map_err(|error| Error::Settings(error.to_string()))
+    }
+
+    /// Reads the list of a model directory, if it has one, and checks that it is one for these
+    /// vocabularies.
+    pub(crate) fn open(directory: &Path, vocabularies: [usize; 2]) -> Result<Option<Self>> {
+        let file = directory.join(FILE);
+        if !file.exists() {
+            return Ok(None);
+        }
+        let broken = |problem: String| {
+            Error::Model(abridge_model::Error::Weights { file: file.clone(), problem })
+        };
+        let bytes = fs::read(&file).map_err(|error| broken(format!("cannot read it: {error}")))?;
+        let list: Self = serde_json::from_slice(&bytes)
+            .map_err(|error| broken(format!("damaged: {error}; make it again")))?;
+        if list.format != 1 {
+            return Err(broken(format!("format {} is newer than this program", list.format)));
+        }
+        let [source, target] = vocabularies;
+        let largest = list.words.iter().flatten().chain(&list.common).max();
+        let is_sorted = list.words.iter().chain([&list.common]).all(|words| words.is_sorted());
+        if list.words.len() > source
+            || largest.is_none_or(|&word| word as usize >= target)
+            || list.common.binary_search(&END).is_err()
+            || !is_sorted
+        {
+            return Err(broken("it belongs to another vocabulary; make it again".into()));
+        }
+        Ok(Some(list))
+    }
+}
+
+fn ascending(mut words: Vec<u32>) -> Vec<u32> {
+    words.sort_unstable();
+    words.dedup();
+    words
+}
