@@ -80,7 +80,7 @@ fn what_is_not_on_the_list_of_a_sentence_does_not_exist() {
     for precision in [Precision::Single, Precision::Half, Precision::Int8] {
         let Some(lean) = model.lean_decoder_in(precision) else { continue };
         let mut whole = lean.decode(&sources);
-        let mut listed = lean.decode_among(&sources, lists.clone());
+        let mut listed = lean.decode_among(&sources, &lists);
         let mut words = vec![END; 4];
         let mut sentence_of: Vec<usize> = (0..4).collect();
         for step in 0..4u32 {

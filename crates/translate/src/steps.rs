@@ -27,7 +27,7 @@ impl<'a> Steps<'a> {
     ) -> Self {
         match lean {
             Some(lean) if lists.is_empty() => Self::Lean(Box::new(lean.decode(sources))),
-            Some(lean) => Self::Lean(Box::new(lean.decode_among(sources, lists.to_vec()))),
+            Some(lean) => Self::Lean(Box::new(lean.decode_among(sources, lists))),
             None => Self::Engine {
                 decoding: model.decode(sources),
                 logits: Vec::new(),

@@ -61,11 +61,7 @@ struct Buffers {
 }
 
 impl<'a> LeanDecoding<'a> {
-    pub(super) fn new(
-        decoder: &'a LeanDecoder,
-        sources: &Sources,
-        lists: Option<Vec<Vec<u32>>>,
-    ) -> Self {
+    pub(super) fn new(decoder: &'a LeanDecoder, sources: &Sources, lists: &[Vec<u32>]) -> Self {
         let (width, heads) = (decoder.width, decoder.heads);
         let seen = |blocks: fn(&Seen) -> &[Block]| sources.seen.iter().map(blocks);
         let layers = sources.layers.iter().map(|layer| LayerState {
@@ -81,7 +77,7 @@ impl<'a> LeanDecoding<'a> {
             layers: layers.collect(),
             sentence_of: (0..sources.len()).collect(),
             words: vec![Vec::new(); sources.len()],
-            listed: lists.into_iter().flatten().map(|words| decoder.listed(words)).collect(),
+            listed: lists.iter().map(|words| decoder.listed(words.clone())).collect(),
             buffers: Buffers::default(),
             position: 0,
         };

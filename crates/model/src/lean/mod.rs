@@ -118,14 +118,14 @@ impl Model {
 impl LeanDecoder {
     /// Starts to translate encoded sources word by word.
     pub fn decode(&self, sources: &Sources) -> LeanDecoding<'_> {
-        LeanDecoding::new(self, sources, None)
+        LeanDecoding::new(self, sources, &[])
     }
 
     /// As [`Self::decode`], where each translation is made of the words of a list, in ascending
     /// order: a fraction of the output projection for a fraction of the vocabulary.
-    pub fn decode_among(&self, sources: &Sources, lists: Vec<Vec<u32>>) -> LeanDecoding<'_> {
+    pub fn decode_among(&self, sources: &Sources, lists: &[Vec<u32>]) -> LeanDecoding<'_> {
         assert_eq!(lists.len(), sources.len(), "one list per sentence");
-        LeanDecoding::new(self, sources, Some(lists))
+        LeanDecoding::new(self, sources, lists)
     }
 }
 
