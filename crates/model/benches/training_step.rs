@@ -4,6 +4,7 @@
 //! cargo bench -p abridge-model                                   # all of it, some minutes
 //! cargo bench -p abridge-model -- --width small --steps 5
 //! cargo bench -p abridge-model -- --width base --preset grouping --context 0,10
+//! cargo bench -p abridge-model -- --precision bf16
 //! ```
 //!
 //! As in training, each core has a worker with its share of the sentences. With the environment
@@ -21,7 +22,7 @@ mod support;
 use std::process::Command;
 use std::time::Instant;
 
-use abridge_model::ops::{Before, Matrix, MatrixMut, Tally, product};
+use abridge_model::ops::{Before, Matrix, MatrixMut, Precision, Tally, product};
 use abridge_model::{Batch, Dropout, Model, Preset, Width, ops};
 use burn::tensor::{Device, Gradients};
 use support::{batch, cpu_seconds, list, peak_mebibytes};
@@ -35,6 +36,7 @@ struct Options {
     steps: usize,
     sentences: usize,
     workers: usize,
+    precision: Precision,
     /// In a child process: measure one row and print it.
     is_row: bool,
 }
@@ -48,6 +50,7 @@ impl Options {
             steps: 3,
             sentences: 64,
             workers: std::thread::available_parallelism().map_or(1, usize::from),
+            precision: Precision::F32,
             is_row: false,
         };
         let mut arguments = std::env::args().skip(1);
@@ -60,6 +63,7 @@ impl Options {
                 "--steps" => options.steps = value().parse().expect("a number"),
                 "--sentences" => options.sentences = value().parse().expect("a number"),
                 "--workers" => options.workers = value().parse().expect("a number"),
+                "--precision" => options.precision = value().parse().expect("a precision"),
                 "--row" => options.is_row = true,
                 // What `cargo bench` adds.
                 "--bench" => {}
@@ -82,7 +86,11 @@ fn main() {
         options.workers,
         ops::Instructions::here()
     );
-    println!("one product of 1024 x 1024 x 1024 on one core: {:.0} GFLOP/s", peak_of_a_product());
+    println!(
+        "one product of 1024 x 1024 x 1024 in {} on one core: {:.0} GFLOP/s",
+        options.precision,
+        peak_of_a_product(options.precision)
+    );
     println!(
         "{:<6} {:<15} {:>3} {:>9} {:>7} {:>10} {:>11} {:>10} {:>9} {:>9}",
         "width",
@@ -126,6 +134,7 @@ fn measure(
         .args(["--context", &context.to_string(), "--steps", &options.steps.to_string()])
         .args(["--sentences", &options.sentences.to_string()])
         .args(["--workers", &options.workers.to_string()])
+        .args(["--precision", &options.precision.to_string()])
         .output()
         .expect("the row can be run");
     let text = String::from_utf8_lossy(&output.stdout);
@@ -160,7 +169,8 @@ fn row(options: &Options) {
         std::thread::scope(|scope| {
             for (batch, pool) in batches.iter().zip(&pools) {
                 let (model, dropout) = (&model, Dropout::new(config.dropout, step as u64));
-                scope.spawn(move || pool.install(|| drop(gradients(model, batch, dropout))));
+                let step = move || options.precision.during(|| gradients(model, batch, dropout));
+                scope.spawn(move || pool.install(|| drop(step())));
             }
         });
         // The first step draws the weights.
@@ -186,7 +196,7 @@ fn row(options: &Options) {
 }
 
 /// The most that the processor can do: a product that is large enough to hide everything else.
-fn peak_of_a_product() -> f64 {
+fn peak_of_a_product(precision: Precision) -> f64 {
     const SIZE: usize = 1024;
     let values = vec![0.5f32; SIZE * SIZE];
     let mut out = vec![0.0f32; SIZE * SIZE];
@@ -196,7 +206,8 @@ fn peak_of_a_product() -> f64 {
         let before = Tally::now();
         pool.install(|| {
             let (a, b) = (Matrix::packed(&values, SIZE), Matrix::packed(&values, SIZE));
-            product(MatrixMut::packed(&mut out, SIZE), a, b, 1.0, Before::Forget);
+            let out = MatrixMut::packed(&mut out, SIZE);
+            precision.during(|| product(out, a, b, 1.0, Before::Forget));
         });
         let tally = Tally::now().since(before);
         best = best.max(tally.operations as f64 / tally.time.as_secs_f64() / 1e9);

@@ -19,6 +19,7 @@ mod support;
 use std::process::Command;
 use std::time::Instant;
 
+use abridge_model::ops::Precision;
 use abridge_model::{Batch, Preset, Width};
 use abridge_train::{Adam, AdamConfig, UpdateSettings, Workers};
 use burn::tensor::Device;
@@ -165,7 +166,13 @@ fn row(choices: &Choices) {
     let mut seconds = Vec::new();
     for update in 1..=choices.updates as u64 + 1 {
         let start = Instant::now();
-        let settings = UpdateSettings { smoothing: 0.1, dropout: config.dropout, seed: 1, update };
+        let settings = UpdateSettings {
+            smoothing: 0.1,
+            dropout: config.dropout,
+            seed: 1,
+            update,
+            precision: Precision::F32,
+        };
         let mut sum = workers.accumulate(&model, &batches, settings).expect("the batches fit");
         sum.gradients.clip(0.1);
         model = adam.step(model, sum.gradients, 1e-4);

@@ -14,6 +14,7 @@
 //! Several processes train together as [`Ranks`]; whoever runs a training may measure more at each
 //! validation with a [`Validator`].
 
+mod allocator;
 mod augment;
 mod average;
 mod batches;

@@ -242,6 +242,7 @@ impl Training {
             dropout: self.model.config().dropout,
             seed: self.recipe.seed.0,
             update,
+            precision: optimisation.precision,
         };
         let batches: Vec<_> = batches.iter().map(|(place, batch)| (*place, batch)).collect();
         let mut sum = self.workers.sum(&self.model, &batches, settings)?;

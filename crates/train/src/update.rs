@@ -1,7 +1,9 @@
 //! One update: the gradients of several micro-batches, computed by one worker per core.
 
+use abridge_model::ops::Precision;
 use abridge_model::{Batch, Dropout, Model, random};
 
+use crate::allocator::keep_freed_memory;
 use crate::gradients::Gradients;
 use crate::ranks::Ranks;
 use crate::{Error, Result};
@@ -41,11 +43,14 @@ pub struct UpdateSettings {
     pub seed: u64,
     /// The number of the update, from 1.
     pub update: u64,
+    /// How exact products are.
+    pub precision: Precision,
 }
 
 impl Workers {
     /// As many workers as given, or one per core.
     pub fn new(count: Option<usize>) -> Result<Self> {
+        keep_freed_memory();
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
         let pool = |worker| {
             rayon::ThreadPoolBuilder::new()
@@ -117,7 +122,8 @@ impl Workers {
             let work = batches.iter().zip(&self.pools);
             let started: Vec<_> = work
                 .map(|(&(place, batch), pool)| {
-                    scope.spawn(move || pool.install(|| one(model, batch, place, settings)))
+                    let gradient = move || one(model, batch, place, settings);
+                    scope.spawn(move || pool.install(|| settings.precision.during(gradient)))
                 })
                 .collect();
             let finished = started.into_iter().map(std::thread::ScopedJoinHandle::join);

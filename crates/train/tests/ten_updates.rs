@@ -3,6 +3,7 @@
 
 use std::path::{Path, PathBuf};
 
+use abridge_model::ops::Precision;
 use abridge_model::tokens::END;
 use abridge_model::weights::FairseqCheckpoint;
 use abridge_model::{Batch, Example, Model, Packed, Preset, SourceBatch};
@@ -61,7 +62,13 @@ fn check(together: bool, workers: usize) {
     let workers = Workers::new(Some(workers)).unwrap();
     let batches = batches(together);
     let mut model = model();
-    let settings = |update| UpdateSettings { smoothing: 0.1, dropout: 0.0, seed: 1, update };
+    let settings = |update| UpdateSettings {
+        smoothing: 0.1,
+        dropout: 0.0,
+        seed: 1,
+        update,
+        precision: Precision::F32,
+    };
     let close = |what: &str, ours: f64, theirs: &Value| {
         let theirs = theirs.as_f64().unwrap();
         assert!((ours - theirs).abs() <= 1e-5 * theirs.abs().max(1.0), "{what}: {ours} {theirs}");

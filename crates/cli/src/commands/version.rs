@@ -3,7 +3,7 @@
 use std::io::Write;
 
 use abridge_model::DeviceKind;
-use abridge_model::ops::{Instructions, Int8Path};
+use abridge_model::ops::{Instructions, Int8Path, Precision};
 
 /// Prints the version and what speed depends on.
 pub fn run() -> anyhow::Result<()> {
@@ -15,6 +15,12 @@ pub fn run() -> anyhow::Result<()> {
     let mpi = if cfg!(feature = "mpi") { "yes" } else { "no (cargo feature mpi)" };
     writeln!(out, "instructions:  {}", Instructions::here())?;
     writeln!(out, "int8 products: {}", Int8Path::here())?;
+    let bf16 = if Precision::Bf16.is_faster_here() {
+        "on the tile unit (AMX)"
+    } else {
+        "no faster than f32 (no tile unit)"
+    };
+    writeln!(out, "bf16 products: {bf16}")?;
     writeln!(out, "threads:       {threads}")?;
     writeln!(out, "devices:       {}", devices.join(", "))?;
     writeln!(out, "MPI:           {mpi}")?;

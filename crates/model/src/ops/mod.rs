@@ -22,10 +22,10 @@ use crate::dropout::DropoutMask;
 use crate::packed::Segments;
 
 pub use fixed_attention::{FixedKeys, fixed_attention};
-pub use kernels::Instructions;
 pub use kernels::adam::Rates as AdamRates;
 pub use kernels::int8_product::Path as Int8Path;
 pub use kernels::product::{Before, Matrix, MatrixMut, Tally, product};
+pub use kernels::{Instructions, Precision};
 pub use layout::{AttentionLayout, Block};
 pub use plain::{
     concatenate_windows, label_smoothed_cross_entropy, max_over_segments, sum_over_segments,

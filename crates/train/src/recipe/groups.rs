@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use abridge_model::ops::Precision;
 use abridge_model::{Preset, Width};
 use serde::{Deserialize, Serialize};
 
@@ -73,6 +74,10 @@ pub struct OptimisationRecipe {
     pub label_smoothing: f64,
     /// The largest norm of all gradients together.
     pub clip_norm: f64,
+    /// How exact the products of a training step are; weights, sums and the optimiser's state are
+    /// `f32` in any case. Written only where it is not, so that older recipes stay the same.
+    #[serde(skip_serializing_if = "Precision::is_f32")]
+    pub precision: Precision,
     /// The learning rate over time.
     pub schedule: Schedule,
     /// The optimiser.
@@ -84,6 +89,7 @@ impl Default for OptimisationRecipe {
         Self {
             label_smoothing: 0.1,
             clip_norm: 0.1,
+            precision: Precision::F32,
             schedule: Schedule::default(),
             adam: AdamConfig::default(),
         }

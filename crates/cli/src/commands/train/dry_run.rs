@@ -84,6 +84,7 @@ pub fn describe(
         dropout: config.dropout,
         seed: recipe.seed.0,
         update: 1,
+        precision: recipe.optimisation.precision,
     };
     let start = Instant::now();
     drop(workers.accumulate(&model, &batches, settings)?);

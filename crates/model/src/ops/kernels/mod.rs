@@ -7,6 +7,7 @@
 
 pub mod adam;
 pub mod attention;
+mod bf16_product;
 pub mod half_product;
 mod instructions;
 mod int8_paths;
@@ -15,12 +16,15 @@ pub mod loss;
 pub mod most_probable;
 pub mod normalise;
 pub mod packed_product;
+mod precision;
 pub mod product;
 pub mod residual_norm;
 pub mod softmax;
+mod tiles;
 pub mod weighted_sums;
 
 pub use instructions::{Instructions, prefetch, vectorised};
+pub use precision::Precision;
 
 /// The number of partial sums: enough to fill two vectors of any processor.
 pub const LANES: usize = 16;

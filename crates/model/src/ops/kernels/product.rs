@@ -9,23 +9,26 @@ use std::time::{Duration, Instant};
 
 use gemm::Parallelism;
 
+use super::bf16_product::bf16_product;
+use super::precision::Precision;
+
 /// A matrix to read.
 #[derive(Clone, Copy, Debug)]
 pub struct Matrix<'a> {
-    values: &'a [f32],
-    rows: usize,
-    columns: usize,
-    row_stride: usize,
-    column_stride: usize,
+    pub(super) values: &'a [f32],
+    pub(super) rows: usize,
+    pub(super) columns: usize,
+    pub(super) row_stride: usize,
+    pub(super) column_stride: usize,
 }
 
 /// A matrix to write: `rows` stretches of `columns` values each, which do not overlap.
 #[derive(Debug)]
 pub struct MatrixMut<'a> {
-    values: &'a mut [f32],
-    rows: usize,
-    columns: usize,
-    row_stride: usize,
+    pub(super) values: &'a mut [f32],
+    pub(super) rows: usize,
+    pub(super) columns: usize,
+    pub(super) row_stride: usize,
 }
 
 /// The number of values from the first to one past the last of a matrix.
@@ -67,6 +70,12 @@ impl<'a> Matrix<'a> {
             column_stride: self.row_stride,
             ..self
         }
+    }
+
+    /// One entry.
+    #[inline(always)]
+    pub(super) fn at(&self, row: usize, column: usize) -> f32 {
+        self.values[row * self.row_stride + column * self.column_stride]
     }
 }
 
@@ -132,13 +141,15 @@ impl Tally {
 /// Below this many multiplications a product is not worth a second thread.
 const WORTH_SHARING: usize = 1 << 20;
 
-/// `out = scale * a b`, or `out += scale * a b`.
+/// Below this many multiplications a product is not worth the rounding of its operands.
+const WORTH_ROUNDING: usize = 1 << 20;
+
+/// `out = scale * a b`, or `out += scale * a b`, with the [`Precision`] of this thread.
 ///
 /// Uses the threads of the current pool if there is enough to do.
 ///
 /// # Panics
 /// If the shapes do not fit.
-#[allow(unsafe_code, reason = "the products of the gemm crate take pointers")]
 pub fn product(out: MatrixMut<'_>, a: Matrix<'_>, b: Matrix<'_>, scale: f32, before: Before) {
     let (rows, columns, inner) = (out.rows, out.columns, a.columns);
     assert_eq!((a.rows, b.rows, b.columns), (rows, inner, columns), "shapes of a product fit");
@@ -146,6 +157,27 @@ pub fn product(out: MatrixMut<'_>, a: Matrix<'_>, b: Matrix<'_>, scale: f32, bef
         return;
     }
     let start = Instant::now();
+    let multiplications = rows * columns * inner;
+    match Precision::current() {
+        Precision::Bf16 if multiplications >= WORTH_ROUNDING => {
+            bf16_product(out, a, b, scale, before);
+        }
+        _ => multiply(out, a, b, scale, before),
+    }
+    OPERATIONS.fetch_add(2 * multiplications as u64, Ordering::Relaxed);
+    NANOSECONDS.fetch_add(start.elapsed().as_nanos() as u64, Ordering::Relaxed);
+}
+
+/// The same in `f32`; the shapes fit.
+#[allow(unsafe_code, reason = "the products of the gemm crate take pointers")]
+pub(super) fn multiply(
+    out: MatrixMut<'_>,
+    a: Matrix<'_>,
+    b: Matrix<'_>,
+    scale: f32,
+    before: Before,
+) {
+    let (rows, columns, inner) = (out.rows, out.columns, a.columns);
     let shared = rows * columns * inner >= WORTH_SHARING && rayon::current_num_threads() > 1;
     let parallelism = if shared { Parallelism::Rayon(0) } else { Parallelism::None };
     // SAFETY: the constructors have checked that every element of the three matrices lies inside
@@ -175,8 +207,6 @@ pub fn product(out: MatrixMut<'_>, a: Matrix<'_>, b: Matrix<'_>, scale: f32, bef
             parallelism,
         );
     }
-    OPERATIONS.fetch_add(2 * (rows * columns * inner) as u64, Ordering::Relaxed);
-    NANOSECONDS.fetch_add(start.elapsed().as_nanos() as u64, Ordering::Relaxed);
 }
 
 #[cfg(test)]

@@ -1,0 +1,265 @@
+//! Products whose operands are rounded to bfloat16 and whose sums are taken in `f32`.
+//!
+//! Where the processor has a tile unit, it multiplies. Elsewhere operands are rounded likewise and
+//! the products are those of `f32`: as slow as without rounding, but a run that was begun on one
+//! machine goes on on another.
+
+use std::cell::RefCell;
+use std::ops::Range;
+
+use half::bf16;
+
+use super::product::{Before, Matrix, MatrixMut, multiply};
+use super::tiles::{DEPTH, ROWS, SIDE, Tile, TileUnit};
+use super::vectorised;
+
+/// Values of the inner dimension that are multiplied at a time, so that 32 rows of one side stay in
+/// the nearest cache and all columns of the other in the one behind.
+const STRETCH: usize = 16 * DEPTH;
+
+/// Two tiles, one below the other on the left side, beside each other on the right.
+type Tiles = [Tile; 2];
+
+/// `out = scale * a b`, or `out += scale * a b`, on one thread; the shapes fit.
+pub fn bf16_product(out: MatrixMut<'_>, a: Matrix<'_>, b: Matrix<'_>, scale: f32, before: Before) {
+    match TileUnit::take() {
+        Some(unit) if a.columns > 0 => on_tiles(&unit, out, a, b, scale, before),
+        _ => multiply(out, rounded(a, &mut Vec::new()), rounded(b, &mut Vec::new()), scale, before),
+    }
+}
+
+/// The same values with eight bits each.
+fn rounded<'a>(of: Matrix<'_>, values: &'a mut Vec<f32>) -> Matrix<'a> {
+    values.reserve(of.rows * of.columns);
+    for row in 0..of.rows {
+        values.extend((0..of.columns).map(|column| bf16::from_f32(of.at(row, column)).to_f32()));
+    }
+    Matrix::new(values, of.rows, of.columns, of.columns)
+}
+
+fn on_tiles(
+    unit: &TileUnit,
+    out: MatrixMut<'_>,
+    a: Matrix<'_>,
+    b: Matrix<'_>,
+    scale: f32,
+    before: Before,
+) {
+    thread_local! {
+        static BUFFERS: RefCell<[Vec<Tiles>; 2]> = const { RefCell::new([Vec::new(), Vec::new()]) };
+    }
+    BUFFERS.with_borrow_mut(|[left, right]| {
+        for first in (0..a.columns).step_by(STRETCH) {
+            let stretch = first..a.columns.min(first + STRETCH);
+            let keep = first > 0 || before == Before::Keep;
+            vectorised(
+                #[inline(always)]
+                || {
+                    fill(unit, left, a, scale, stretch.clone(), Across::Inner);
+                    fill(unit, right, b.transposed(), 1.0, stretch.clone(), Across::Outer);
+                },
+            );
+            let deep = stretch.len().div_ceil(DEPTH);
+            for (left, row) in left.chunks_exact(deep).zip((0..).step_by(SIDE)) {
+                for (right, column) in right.chunks_exact(deep).zip((0..).step_by(SIDE)) {
+                    let rest = &mut out.values[row * out.row_stride + column..];
+                    let (height, width) = (out.rows - row, out.columns - column);
+                    if height >= SIDE && width >= SIDE {
+                        unit.add_products(left, right, rest, out.row_stride, keep);
+                        continue;
+                    }
+                    let mut square = [0.0; SIDE * SIDE];
+                    unit.add_products(left, right, &mut square, SIDE, false);
+                    let rows = rest.chunks_mut(out.row_stride).zip(square.chunks_exact(SIDE));
+                    for (out, sums) in rows.take(height) {
+                        let out = &mut out[..width.min(SIDE)];
+                        for (out, sum) in out.iter_mut().zip(sums) {
+                            *out = sum + if keep { *out } else { 0.0 };
+                        }
+                    }
+                }
+            }
+        }
+    });
+}
+
+/// Which dimension runs along the rows of a tile.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Across {
+    /// The inner one: the left side of a product.
+    Inner,
+    /// The other one: the right side.
+    Outer,
+}
+
+/// The tiles of `scale` times a matrix whose columns are the inner dimension: for every 32 rows those of the
+/// columns asked for. What lies beyond the matrix is zero.
+#[inline(always)]
+fn fill(
+    unit: &TileUnit,
+    tiles: &mut Vec<Tiles>,
+    of: Matrix<'_>,
+    scale: f32,
+    columns: Range<usize>,
+    across: Across,
+) {
+    const EMPTY: Tiles = [Tile([[0; ROWS]; ROWS]); 2];
+    let (high, deep) = (of.rows.div_ceil(SIDE), columns.len().div_ceil(DEPTH));
+    tiles.resize(high * deep, EMPTY);
+    if !of.rows.is_multiple_of(SIDE) {
+        tiles[(high - 1) * deep..].fill(EMPTY);
+    }
+    if !columns.len().is_multiple_of(DEPTH) {
+        tiles.chunks_exact_mut(deep).for_each(|tiles| tiles[deep - 1] = EMPTY);
+    }
+    // The matrix is read in the order in which it lies in memory, far from which is slow.
+    let lies = if of.column_stride == 1 {
+        for row in 0..of.rows {
+            let from = &of.values[row * of.row_stride..][columns.clone()];
+            let tiles = &mut tiles[row / SIDE * deep..];
+            for (tiles, from) in tiles.iter_mut().zip(from.chunks(DEPTH)) {
+                let words = &mut tiles[row % SIDE / ROWS].0[row % ROWS];
+                let from: [f32; DEPTH] = padded(from);
+                for (pair, word) in words.iter_mut().enumerate() {
+                    *word = pair_of(scale * from[2 * pair], scale * from[2 * pair + 1]);
+                }
+            }
+        }
+        Across::Inner
+    } else {
+        for (pair, column) in columns.clone().step_by(2).enumerate() {
+            let even = &of.values[column * of.column_stride..][..of.rows];
+            let is_last = column + 1 == columns.end;
+            let odd = if is_last { even } else { &of.values[(column + 1) * of.column_stride..] };
+            let parts = even.chunks(ROWS).zip(odd[..of.rows].chunks(ROWS)).enumerate();
+            for (part, (even, odd)) in parts {
+                let (even, odd): ([f32; ROWS], [f32; ROWS]) = (padded(even), padded(odd));
+                let tiles = &mut tiles[part / 2 * deep + pair / ROWS];
+                let words = &mut tiles[part % 2].0[pair % ROWS];
+                for ((word, &even), &odd) in words.iter_mut().zip(&even).zip(&odd) {
+                    *word = pair_of(scale * even, if is_last { 0.0 } else { scale * odd });
+                }
+            }
+        }
+        Across::Outer
+    };
+    if lies != across {
+        tiles.iter_mut().flatten().for_each(|tile| unit.transpose(tile));
+    }
+}
+
+/// The same values, with zeros after them where there are too few.
+#[inline(always)]
+fn padded<const N: usize>(values: &[f32]) -> [f32; N] {
+    values.first_chunk().copied().unwrap_or_else(|| {
+        let mut padded = [0.0; N];
+        padded[..values.len()].copy_from_slice(values);
+        padded
+    })
+}
+
+/// Two numbers in one word, the first in its lower half.
+#[inline(always)]
+fn pair_of(first: f32, second: f32) -> u32 {
+    bits(first) >> 16 | bits(second) & 0xffff_0000
+}
+
+/// The bits of a number, rounded to nearest in the upper half; without branches, for many at a time.
+#[inline(always)]
+fn bits(value: f32) -> u32 {
+    let bits = value.to_bits();
+    // A number that is none must stay so, and would turn into one by the carry.
+    let rounded = bits.wrapping_add(0x7fff + (bits >> 16 & 1));
+    if value.is_nan() { bits | 0x0040_0000 } else { rounded }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    /// Numbers that bfloat16 does not hold.
+    fn value(seed: usize) -> f32 {
+        ((seed * 7919 + 13) % 1009) as f32 / 500.0 - 1.0
+    }
+
+    proptest! {
+        /// On a machine without tiles this compares the rounding with itself.
+        #[test]
+        fn equals_the_product_of_rounded_operands(
+            rows in 0usize..70, columns in 0usize..70, inner in 0usize..1100,
+            slack in 0usize..5, keep: bool, flip_a: bool, flip_b: bool,
+        ) {
+            let make = |rows: usize, columns: usize, seed: usize| -> Vec<f32> {
+                (0..rows * (columns + slack)).map(|i| value(i + seed)).collect()
+            };
+            let matrix = |values, rows, columns, flip| {
+                let (rows, columns) = if flip { (columns, rows) } else { (rows, columns) };
+                let matrix = Matrix::new(values, rows, columns, columns + slack);
+                if flip { matrix.transposed() } else { matrix }
+            };
+            let size = |rows, columns, flip| if flip { (columns, rows) } else { (rows, columns) };
+            let (a_rows, a_columns) = size(rows, inner, flip_a);
+            let (b_rows, b_columns) = size(inner, columns, flip_b);
+            let (a, b) = (make(a_rows, a_columns, 1), make(b_rows, b_columns, 2));
+            let (a, b) = (matrix(&a, rows, inner, flip_a), matrix(&b, inner, columns, flip_b));
+            let before = if keep { Before::Keep } else { Before::Forget };
+            let mut out = make(rows, columns, 3);
+            let mut expected = out.clone();
+            let place = |values| MatrixMut::new(values, rows, columns, columns + slack);
+            bf16_product(place(&mut out), a, b, 0.5, before);
+            let (mut a_values, mut b_values) = (Vec::new(), Vec::new());
+            let (a, b) = (rounded(a, &mut a_values), rounded(b, &mut b_values));
+            multiply(place(&mut expected), a, b, 0.5, before);
+            for (ours, theirs) in out.iter().zip(&expected) {
+                prop_assert!((ours - theirs).abs() < 1e-3, "{ours} {theirs}");
+            }
+        }
+
+        #[test]
+        fn rounds_as_the_half_crate_does(number: f32) {
+            let ours = bits(number) >> 16;
+            prop_assert_eq!(ours, u32::from(bf16::from_f32(number).to_bits()));
+        }
+    }
+
+    #[test]
+    fn what_is_no_number_stays_none() {
+        for none in [f32::NAN, -f32::NAN, f32::from_bits(0x7f80_0001), f32::from_bits(0xffff_ffff)]
+        {
+            assert!(f32::from_bits(bits(none) & 0xffff_0000).is_nan(), "{:x}", none.to_bits());
+        }
+        assert_eq!(bits(f32::INFINITY) & 0xffff_0000, f32::INFINITY.to_bits());
+    }
+
+    #[test]
+    fn tiles_are_the_same_whichever_way_a_matrix_lies() {
+        let Some(unit) = TileUnit::take() else { return };
+        let values: Vec<f32> = (0..40 * 40).map(value).collect();
+        let mut turned = vec![0.0; 40 * 40];
+        for (i, row) in values.chunks(40).enumerate() {
+            for (j, &value) in row.iter().enumerate() {
+                turned[j * 40 + i] = value;
+            }
+        }
+        let (one, other) = (Matrix::packed(&values, 40), Matrix::packed(&turned, 40).transposed());
+        for across in [Across::Inner, Across::Outer] {
+            for columns in [0..32, 3..35, 0..40, 5..30] {
+                let tiles = |of| {
+                    let mut tiles = vec![[Tile([[7; ROWS]; ROWS]); 2]; 3];
+                    fill(&unit, &mut tiles, of, 1.0, columns.clone(), across);
+                    tiles
+                };
+                let (one, other) = (tiles(one), tiles(other));
+                assert_eq!(one.len(), 2 * columns.len().div_ceil(DEPTH));
+                for (one, other) in one.iter().flatten().zip(other.iter().flatten()) {
+                    assert_eq!(one.0, other.0);
+                }
+                let pair =
+                    pair_of(values[5 * 40 + columns.start + 6], values[5 * 40 + columns.start + 7]);
+                let (row, word) = if across == Across::Inner { (5, 3) } else { (3, 5) };
+                assert_eq!(one[0][0].0[row][word], pair);
+            }
+        }
+    }
+}

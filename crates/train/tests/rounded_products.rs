@@ -1,0 +1,78 @@
+//! A training step with operands rounded to bfloat16 is nearly that of `f32`.
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+use abridge_model::ops::Precision;
+use abridge_model::tokens::{END, SPECIAL_TOKENS};
+use abridge_model::{Batch, Example, Model, Packed, Preset, Purpose, SourceBatch, Width};
+use abridge_train::{Accumulated, TrainRecipe, UpdateSettings, Workers};
+use burn::tensor::Device;
+
+const SENTENCES: usize = 40;
+
+fn model() -> Model {
+    let config = Preset::Grouping.config(Width::Small, 300, 300, 1);
+    config.init(3, &Device::flex().autodiff()).unwrap()
+}
+
+/// Large enough for products that are worth rounding.
+fn batch(model: &Model) -> Batch {
+    let sentence = |seed: usize| -> Vec<u32> {
+        let word = |i: usize| (SPECIAL_TOKENS + (seed * 31 + i * 17) % 250) as u32;
+        (0..7 + seed % 9).map(word).chain([END]).collect()
+    };
+    let example = |position| Example {
+        source: position,
+        context: model.config().slots(position, Purpose::Training),
+    };
+    let source = SourceBatch {
+        sentences: Packed::new((0..SENTENCES).map(sentence).collect::<Vec<_>>()),
+        translations: Packed::default(),
+        examples: (0..SENTENCES).map(example).collect(),
+    };
+    let targets = (0..SENTENCES).map(|i| sentence(i + 100)).collect::<Vec<_>>();
+    Batch { source, targets: Packed::new(targets) }
+}
+
+fn gradients(model: &Model, batch: &Batch, precision: Precision) -> Accumulated {
+    let settings = UpdateSettings { smoothing: 0.1, dropout: 0.1, seed: 1, update: 1, precision };
+    Workers::new(Some(1)).unwrap().accumulate(model, std::slice::from_ref(batch), settings).unwrap()
+}
+
+/// The length of the difference, as a share of the length.
+fn distance(mut one: Accumulated, other: &Accumulated) -> f64 {
+    let mut negative = other.gradients.clone();
+    negative.scale(-1.0);
+    one.gradients.add(negative);
+    one.gradients.norm() / other.gradients.norm()
+}
+
+#[test]
+fn the_gradient_hardly_moves() {
+    let model = model();
+    let batch = batch(&model);
+    let exact = gradients(&model, &batch, Precision::F32);
+    let rounded = gradients(&model, &batch, Precision::Bf16);
+    assert!((rounded.loss / exact.loss - 1.0).abs() < 1e-3, "{} {}", rounded.loss, exact.loss);
+    let distance = distance(rounded.clone(), &exact);
+    assert!(distance < 0.02, "{distance}");
+    assert!(distance > 1e-5, "something was rounded: {distance}");
+    // The same work gives the same bits, and nothing stays rounded.
+    let again = gradients(&model, &batch, Precision::Bf16);
+    let bits = |sum: &Accumulated| [sum.loss, sum.gradients.norm()].map(f64::to_bits);
+    assert_eq!(bits(&again), bits(&rounded));
+    assert_eq!(bits(&gradients(&model, &batch, Precision::F32)), bits(&exact));
+    assert_eq!(Precision::current(), Precision::F32);
+}
+
+#[test]
+fn a_recipe_names_it_only_where_it_is_not_the_usual_one() {
+    let usual = TrainRecipe::parse("", &[]).unwrap();
+    assert!(!usual.to_toml().contains("precision"));
+    let setting = ["optimisation.precision=bf16".to_owned()];
+    let rounded = TrainRecipe::parse("", &setting).unwrap();
+    assert_eq!(rounded.optimisation.precision, Precision::Bf16);
+    assert_eq!(TrainRecipe::parse(&rounded.to_toml(), &[]).unwrap(), rounded);
+    assert_ne!(usual.what_is_learned(), rounded.what_is_learned());
+    let wrong = TrainRecipe::parse("", &["optimisation.precision=fp8".to_owned()]).unwrap_err();
+    assert!(wrong.to_string().contains("bf16"), "{wrong}");
+}
