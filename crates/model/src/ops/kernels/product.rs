@@ -1,8 +1,7 @@
 //! Products of matrices that lie in slices, with any distance between rows.
 //!
-//! The `gemm` crate takes pointers, so this is one of two places with `unsafe` code. A [`Matrix`]
-//! can only be made of a slice that holds all of it, which is checked when it is made, so the
-//! products stay inside.
+//! The `gemm` crate takes pointers. A [`Matrix`] can only be made of a slice that holds all of it,
+//! which is checked when it is made, so the products stay inside.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
