@@ -197,6 +197,14 @@ impl Reproduce {
         notes.extend(
             self.test_documents.map(|count| format!("only the first {count} test documents")),
         );
+        let largest = grid.iter().map(|&(_, context)| context).max().unwrap_or(0);
+        if let Some(most) = data.contrastive_context(largest)?.filter(|&most| most < largest) {
+            let sentences = if most == 1 { "sentence" } else { "sentences" };
+            notes.push(format!(
+                "the contrastive set has at most {most} {sentences} of context: a model that looks \
+                 further back finds nothing there"
+            ));
+        }
         let signature = outcomes.iter().find_map(|(_, o)| o.as_ref().map(|o| o.signature.clone()));
         notes
             .extend(signature.map(|signature| format!("signature of the first cell: {signature}")));

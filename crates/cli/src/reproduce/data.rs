@@ -70,6 +70,13 @@ impl Data {
         Ok(Self { prepared, test, contrastive, hash })
     }
 
+    /// How many sentences of context the contrastive set has for a model that wants so many.
+    pub fn contrastive_context(&self, wanted: usize) -> anyhow::Result<Option<usize>> {
+        let Some(input) = &self.contrastive else { return Ok(None) };
+        let set = ContrastiveSet::read(&ContrastiveInput { context: wanted, ..input.clone() })?;
+        Ok(set.items.iter().map(|item| item.context.len()).max())
+    }
+
     fn from_files(
         pair: Pair,
         given: &Given,

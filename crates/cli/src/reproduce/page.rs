@@ -5,7 +5,7 @@ use abridge_model::Preset;
 use maud::{PreEscaped, html};
 
 use super::results::{Results, Row, Value};
-use super::table::Table;
+use super::table::{TRAINING, Table};
 
 impl Results {
     /// A page that opens from disk.
@@ -28,7 +28,11 @@ impl Results {
         match self.table {
             Table::Parameters => Vec::new(),
             Table::AntecedentDistance => vec![self.by_distance()],
-            _ => (0..self.metrics.len()).map(|metric| self.over_context(metric)).collect(),
+            _ => {
+                let is_drawn = |metric: &usize| !TRAINING.contains(&self.metrics[*metric]);
+                let drawn = (0..self.metrics.len()).filter(is_drawn);
+                drawn.map(|metric| self.over_context(metric)).collect()
+            }
         }
     }
 

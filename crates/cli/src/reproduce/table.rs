@@ -63,6 +63,9 @@ const fn metric(key: &'static str, name: &'static str, decimals: usize) -> Metri
 
 const BLEU: Metric = metric("bleu", "BLEU", 2);
 const ACCURACY: Metric = metric("accuracy", "accuracy %", 2);
+/// What training came to, which the paper does not tell.
+pub const TRAINING: [Metric; 2] =
+    [metric("validation loss", "validation loss", 3), metric("training seconds", "training s", 0)];
 const COMET: Metric = metric("comet", "COMET", 4);
 const DISTANCES: [Metric; 5] = [
     metric("accuracy at 0", "distance 0 %", 2),
@@ -119,7 +122,9 @@ impl Table {
     /// The metrics of its columns.
     pub fn metrics(self) -> Vec<Metric> {
         match self {
-            Self::EnDe | Self::EnFr | Self::LargerContext => vec![BLEU, ACCURACY],
+            Self::EnDe | Self::EnFr | Self::LargerContext => {
+                [&[BLEU, ACCURACY], &TRAINING[..]].concat()
+            }
             Self::AntecedentDistance => DISTANCES.to_vec(),
             Self::Memory => {
                 vec![metric("operation", "operation MiB", 2), metric("memory", "kept KiB", 1)]
@@ -209,7 +214,8 @@ mod tests {
         ] {
             for &pair in pairs {
                 for (preset, context) in table.grid() {
-                    for metric in table.metrics() {
+                    let metrics = table.metrics().into_iter();
+                    for metric in metrics.filter(|metric| !TRAINING.contains(metric)) {
                         let figure = paper::figure(pair, preset, context, metric.key);
                         assert!(figure.is_some(), "{table:?} {preset} {context} {}", metric.key);
                     }
