@@ -83,6 +83,8 @@ fn a_table_is_trained_kept_and_compared() {
         .stdout(contains("| Sentence-level | 0 | - |").not().and(contains("0.7778")));
     let page = fs::read_to_string(folder.join("reproduction/en-de-tiny.html")).unwrap();
     assert!(page.contains("over context size") && page.contains("grouping, paper"));
+    let picture = fs::read_to_string(folder.join("reproduction/en-de-tiny.svg")).unwrap();
+    assert!(picture.starts_with("<svg") && picture.contains("accuracy % over context size"));
 
     // Cells that start from the weights of another are others.
     let mut models = made.iter().map(|(_, file)| file.with_file_name("model"));

@@ -4,6 +4,7 @@
 //! cargo bench -p abridge-train                                   # all of it, some minutes
 //! cargo bench -p abridge-train -- --width small --updates 5
 //! cargo bench -p abridge-train -- --width base --preset grouping --context 0,10
+//! cargo bench -p abridge-train -- --precision bf16               # products on the tile unit
 //! cargo bench -p abridge-train -- --beside PYTHON                # each row in PyTorch, too
 //! ```
 //!
@@ -33,6 +34,7 @@ struct Choices {
     contexts: Vec<usize>,
     updates: usize,
     sentences: usize,
+    precision: Precision,
     /// A Python that has PyTorch.
     beside: Option<String>,
     /// In a child process: measure one row and print it.
@@ -47,6 +49,7 @@ impl Choices {
             contexts: vec![0, 1, 3, 10],
             updates: 3,
             sentences: 64,
+            precision: Precision::F32,
             beside: None,
             is_row: false,
         };
@@ -59,6 +62,7 @@ impl Choices {
                 "--context" => choices.contexts = list(&value()),
                 "--updates" => choices.updates = value().parse().expect("a number"),
                 "--sentences" => choices.sentences = value().parse().expect("a number"),
+                "--precision" => choices.precision = value().parse().expect("a precision"),
                 "--beside" => choices.beside = Some(value()),
                 "--row" => choices.is_row = true,
                 // What `cargo bench` adds.
@@ -76,8 +80,8 @@ fn main() {
         return row(&choices);
     }
     println!(
-        "{} consecutive sentences per worker and update, lengths of mean 22 and deviation 12",
-        choices.sentences
+        "{} consecutive sentences per worker and update, lengths of mean 22 and deviation 12; {}",
+        choices.sentences, choices.precision
     );
     print!(
         "{:<6} {:<15} {:>3} {:>9} {:>7} {:>10} {:>10}",
@@ -111,7 +115,8 @@ fn measure(
     choices: &Choices,
     first: Option<f64>,
 ) -> f64 {
-    let ours = Command::new(std::env::current_exe().expect("this program has a path"));
+    let mut ours = Command::new(std::env::current_exe().expect("this program has a path"));
+    ours.args(["--precision", &choices.precision.to_string()]);
     let [sentences, tokens, peak] =
         run_row(ours, width, preset, context, choices.sentences, choices);
     let share = first.map_or(100.0, |first| 100.0 * sentences / first);
@@ -171,7 +176,7 @@ fn row(choices: &Choices) {
             dropout: config.dropout,
             seed: 1,
             update,
-            precision: Precision::F32,
+            precision: choices.precision,
         };
         let mut sum = workers.accumulate(&model, &batches, settings).expect("the batches fit");
         sum.gradients.clip(0.1);

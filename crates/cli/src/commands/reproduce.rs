@@ -257,6 +257,9 @@ impl Reproduce {
         super::write_whole(&file("md"), markdown.as_bytes())?;
         super::write_whole(&file("csv"), results.to_csv().as_bytes())?;
         super::write_whole(&file("html"), results.to_page().as_bytes())?;
+        if let Some(picture) = results.to_svg() {
+            super::write_whole(&file("svg"), picture.as_bytes())?;
+        }
         let mut out = std::io::stdout().lock();
         write!(out, "{markdown}")?;
         writeln!(out, "\n{}", file("html").display())?;

@@ -1,6 +1,6 @@
 //! Results as a page with the paper's plots.
 
-use abridge_evaluate::picture::{LineChart, Series, html_table, page};
+use abridge_evaluate::picture::{LineChart, Series, Svg, html_table, page};
 use abridge_model::Preset;
 use maud::{PreEscaped, html};
 
@@ -22,6 +22,13 @@ impl Results {
             (html_table(1, &self.header(), &self.cells()))
         };
         page(self.table.title(), body, None)
+    }
+
+    /// All plots below each other, for a text that is not a page; none for a table without plots.
+    pub fn to_svg(&self) -> Option<String> {
+        let charts: Vec<Svg> = self.charts().iter().map(LineChart::draw).collect();
+        let stacked = (!charts.is_empty()).then(|| Svg::stacked(&charts, 24.0));
+        stacked.map(|picture| picture.standalone(self.table.title()))
     }
 
     fn charts(&self) -> Vec<LineChart> {
