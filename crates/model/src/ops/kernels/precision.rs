@@ -50,7 +50,7 @@ impl Precision {
 
     /// Whether this machine multiplies faster with it than in `f32`.
     pub fn is_faster_here(self) -> bool {
-        self == Self::Bf16 && TileUnit::take().is_some()
+        self == Self::Bf16 && TileUnit::is_here()
     }
 }
 

@@ -22,7 +22,7 @@ pub const SIDE: usize = 2 * ROWS;
 /// Values of the inner dimension that a tile holds.
 pub const DEPTH: usize = 2 * ROWS;
 
-/// The right to use the tile unit, with its registers shaped for it until it is dropped.
+/// The right of a thread to use the tile unit, whose registers are shaped until it is dropped.
 #[derive(Debug)]
 pub struct TileUnit {
     /// Tile registers belong to a thread.
@@ -35,6 +35,7 @@ mod here {
     use std::arch::asm;
     use std::arch::x86_64::{__cpuid_count, __m512i, _mm512_permutex2var_epi32};
     use std::array::from_fn;
+    use std::cell::Cell;
     use std::marker::PhantomData;
     use std::mem::transmute;
     use std::sync::OnceLock;
@@ -69,7 +70,14 @@ mod here {
         shapes
     };
 
-    /// Whether the processor has tiles of bfloat16, and AVX-512 to fill them, and the system lets this process use them.
+    thread_local! {
+        /// Whether this thread has a [`TileUnit`]: the first of two to be dropped would take the
+        /// registers from the other.
+        static IS_TAKEN: Cell<bool> = const { Cell::new(false) };
+    }
+
+    /// Whether the processor has tiles of bfloat16, and AVX-512 to fill them, and the system lets
+    /// this process use them.
     fn is_here() -> bool {
         static HERE: OnceLock<bool> = OnceLock::new();
         const BFLOAT16: u32 = 1 << 22;
@@ -92,9 +100,18 @@ mod here {
     }
 
     impl TileUnit {
+        /// Whether there is one.
+        pub fn is_here() -> bool {
+            is_here()
+        }
+
         /// Nothing where the processor has none, or the system does not share it.
+        ///
+        /// # Panics
+        /// If this thread has it already.
         pub fn take() -> Option<Self> {
             is_here().then(|| {
+                assert!(!IS_TAKEN.replace(true), "a thread has one set of tile registers");
                 // SAFETY: the processor has the instruction and the process the permission. The
                 // 64 bytes that it reads are those of `SHAPES`.
                 unsafe {
@@ -213,12 +230,18 @@ mod here {
         fn drop(&mut self) {
             // SAFETY: the processor has the instruction, or there would be no value to drop.
             unsafe { asm!("tilerelease", options(nostack, nomem)) }
+            IS_TAKEN.set(false);
         }
     }
 }
 
 #[cfg(not(all(target_arch = "x86_64", target_os = "linux")))]
 impl TileUnit {
+    /// There is none.
+    pub fn is_here() -> bool {
+        false
+    }
+
     /// There is none here.
     pub fn take() -> Option<Self> {
         None
