@@ -92,8 +92,8 @@ enum Across {
     Outer,
 }
 
-/// The tiles of `scale` times a matrix whose columns are the inner dimension: for every 32 rows those of the
-/// columns asked for. What lies beyond the matrix is zero.
+/// The tiles of `scale` times a matrix whose columns are the inner dimension: for every 32 rows those
+/// of the columns asked for. What lies beyond the matrix is zero.
 #[inline(always)]
 fn fill(
     unit: &TileUnit,
@@ -112,7 +112,8 @@ fn fill(
     if !columns.len().is_multiple_of(DEPTH) {
         tiles.chunks_exact_mut(deep).for_each(|tiles| tiles[deep - 1] = EMPTY);
     }
-    // The matrix is read in the order in which it lies in memory, far from which is slow.
+    // The matrix is read in the order in which it lies in memory; any other is slower. One of its
+    // strides is 1, for rows are made of neighbours and only turned into columns.
     let lies = if of.column_stride == 1 {
         for row in 0..of.rows {
             let from = &of.values[row * of.row_stride..][columns.clone()];
