@@ -74,7 +74,7 @@ impl Data {
     pub fn contrastive_context(&self, wanted: usize) -> anyhow::Result<Option<usize>> {
         let Some(input) = &self.contrastive else { return Ok(None) };
         let set = ContrastiveSet::read(&ContrastiveInput { context: wanted, ..input.clone() })?;
-        Ok(set.items.iter().map(|item| item.context.len()).max())
+        Ok(Some(set.longest_context()))
     }
 
     fn from_files(

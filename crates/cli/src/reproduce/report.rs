@@ -114,15 +114,16 @@ mod tests {
     #[test]
     fn ours_stands_beside_the_papers() {
         let cell = Cell { pair: Pair::EnDe, preset: Preset::Grouping, context: 1, seed: 1 };
-        let scores = [("bleu".to_owned(), 27.5), ("accuracy".to_owned(), 60.0)];
-        let scores = scores.into_iter().chain([("validation loss".to_owned(), 5.1)]).collect();
+        let scores = [("bleu", 27.5), ("accuracy", 60.0), ("validation loss", 5.1)];
+        let scores = scores.map(|(key, score)| (key.to_owned(), score)).into();
         let outcome = Outcome { scores, ..Outcome::default() };
         let grid = [(Preset::Grouping, 1), (Preset::Selecting, 1)];
         let notes = vec!["scale tiny".to_owned()];
         let outcomes = [(cell, Some(outcome))];
         let results = Results::new(Table::EnDe, Pair::EnDe, &grid, &outcomes, notes);
         let markdown = results.to_markdown();
-        let row = "| Shortening - Grouping | 1 | 27.50 | 28.21 | -0.71 | 60.00 | 56.98 | +3.02 | 5.100 | - |";
+        let row = "| Shortening - Grouping | 1 | 27.50 | 28.21 | -0.71 | 60.00 | 56.98 | +3.02 | \
+                   5.100 | - |";
         assert!(markdown.contains(row), "{markdown}");
         assert!(markdown.contains("| Shortening - Selecting | 1 | - | 28.15 | - |"), "{markdown}");
         let csv = results.to_csv();

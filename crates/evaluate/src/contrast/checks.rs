@@ -16,7 +16,7 @@ pub fn limit_context(set: &mut ContrastiveSet, size: usize) {
 
 /// Refuses a model that looks further back than any example of the set has sentences.
 pub fn check_context(set: &ContrastiveSet, size: usize) -> Result<()> {
-    let most = set.items.iter().map(|item| item.context.len()).max().unwrap_or(0);
+    let most = set.longest_context();
     if most >= size {
         return Ok(());
     }

@@ -78,6 +78,11 @@ pub struct ContrastiveItem {
 }
 
 impl ContrastiveSet {
+    /// The most sentences of context that an example has.
+    pub fn longest_context(&self) -> usize {
+        self.items.iter().map(|item| item.context.len()).max().unwrap_or(0)
+    }
+
     /// The number of candidates of all items: the number of scores that an evaluation needs.
     pub fn candidates(&self) -> usize {
         self.items.iter().map(|item| item.candidates.len()).sum()

@@ -16,7 +16,7 @@ pub enum Precision {
     #[default]
     F32,
     /// Operands of large products are rounded to bfloat16, with eight bits instead of 24: several
-    /// times as fast on a processor with a tile unit.
+    /// times as fast to multiply on a processor with a tile unit.
     Bf16,
 }
 
