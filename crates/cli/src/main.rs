@@ -1,6 +1,7 @@
 //! The `abridge` binary. It reads the command line, calls a room, and turns errors into exit codes.
 
-mod allocation;
+#![forbid(unsafe_code)]
+
 mod commands;
 mod exit;
 mod progress;
@@ -8,10 +9,11 @@ mod reproduce;
 
 use std::process::ExitCode;
 
+use abridge_machine::allocator::Counted;
 use clap::{CommandFactory, Parser, Subcommand};
 
 #[global_allocator]
-static ALLOCATOR: allocation::Counted = allocation::Counted;
+static ALLOCATOR: Counted = Counted;
 
 /// Translates documents, not sentences: context-aware machine translation.
 #[derive(Debug, Parser)]

@@ -3,6 +3,8 @@
 //! A [`Document`] is a list of [`Segment`]s (usually sentences) whose order matters, because a
 //! context-aware model translates each one with a memory of those before it.
 
+#![forbid(unsafe_code)]
+
 pub mod batch;
 mod document;
 mod error;

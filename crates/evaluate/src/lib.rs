@@ -2,6 +2,8 @@
 //! significance tests and a report on pronouns on files; accuracy on contrastive sets and the gain
 //! from context on models.
 
+#![forbid(unsafe_code)]
+
 mod bleu;
 mod chrf;
 pub mod comet;

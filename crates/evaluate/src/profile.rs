@@ -8,6 +8,7 @@ use std::collections::VecDeque;
 use std::fmt::Write;
 use std::time::Instant;
 
+use abridge_machine::allocator::Counted;
 use abridge_model::config::Context;
 use abridge_model::lean::LeanDecoder;
 use abridge_model::tokens::{END, SPECIAL_TOKENS};
@@ -16,16 +17,6 @@ use abridge_translate::{BeamSettings, beam_search_with};
 use serde::Serialize;
 
 use crate::picture::{LineChart, Series};
-
-/// Counts allocated bytes. The program that measures provides it.
-pub trait MemoryProbe {
-    /// Bytes that are allocated now.
-    fn current(&self) -> usize;
-    /// Forgets the peak so far.
-    fn reset(&self);
-    /// The most bytes that were allocated at once since [`Self::reset`].
-    fn peak(&self) -> usize;
-}
 
 /// What is translated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -59,19 +50,19 @@ pub struct ProfilePoint {
     pub seconds: f64,
 }
 
-/// Translates a document of random words and measures.
+/// Translates a document of random words and measures; the program's allocator is the counted one.
 pub fn profile(
     name: &str,
     model: &Model,
     settings: &ProfileSettings,
-    probe: &dyn MemoryProbe,
+    allocator: &Counted,
 ) -> Result<ProfilePoint> {
     let context = model.config().context_size;
     // The first translation allocates what stays for good: tables, threads, lazy weights.
     let lean = model.lean_decoder();
     Document::begin(model, lean.as_ref(), settings).translate_next(0)?;
-    let before = probe.current();
-    probe.reset();
+    let before = allocator.current();
+    allocator.reset();
     let mut document = Document::begin(model, lean.as_ref(), settings);
     for sentence in 0..context {
         document.remember(sentence)?;
@@ -83,7 +74,7 @@ pub fn profile(
     Ok(ProfilePoint {
         model: name.to_owned(),
         context,
-        operation_bytes: probe.peak().saturating_sub(before),
+        operation_bytes: allocator.peak().saturating_sub(before),
         memory_bytes: document.past.iter().map(Remembered::size_in_bytes).sum(),
         seconds: start.elapsed().as_secs_f64() / settings.sentences.max(1) as f64,
     })

@@ -79,6 +79,8 @@
 //! | single-encoder: start of a translation | one end token | two |
 //! | single- and multi-encoder without context | nothing | one end token |
 
+#![forbid(unsafe_code)]
+
 pub mod attended;
 pub mod attention;
 pub mod batch;

@@ -15,6 +15,8 @@
 //! | listening, upkeep, shutdown | `server.rs` |
 //! | the page | `page/` |
 
+#![forbid(unsafe_code)]
+
 mod admission;
 mod api;
 mod attention;
@@ -24,7 +26,6 @@ mod error;
 mod fair;
 mod guard;
 mod keys;
-mod memory;
 mod models;
 mod page;
 mod server;

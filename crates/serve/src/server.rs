@@ -5,6 +5,7 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use abridge_machine::allocator::give_back;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{Semaphore, watch};
 use tokio::task::JoinSet;
@@ -17,7 +18,7 @@ use crate::keys::Keys;
 use crate::models::Models;
 use crate::sessions::Sessions;
 use crate::settings::ServeSettings;
-use crate::{Error, Result, connection, memory, telemetry};
+use crate::{Error, Result, connection, telemetry};
 
 /// How often expired sessions are looked for, and unused memory is given back.
 const UPKEEP: Duration = Duration::from_secs(5);
@@ -115,7 +116,7 @@ async fn upkeep(app: Arc<App>) {
         let (entered, is_idle) = (app.admission.asked(), app.admission.counts() == (0, 0));
         if is_idle && entered != seen {
             seen = entered;
-            memory::give_back();
+            give_back();
         }
     }
 }

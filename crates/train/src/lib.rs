@@ -14,7 +14,8 @@
 //! Several processes train together as [`Ranks`]; whoever runs a training may measure more at each
 //! validation with a [`Validator`].
 
-mod allocator;
+#![forbid(unsafe_code)]
+
 mod augment;
 mod average;
 mod batches;

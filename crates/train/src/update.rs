@@ -1,9 +1,9 @@
 //! One update: the gradients of several micro-batches, computed by one worker per core.
 
+use abridge_machine::allocator::keep_freed_memory;
 use abridge_model::ops::Precision;
 use abridge_model::{Batch, Dropout, Model, random};
 
-use crate::allocator::keep_freed_memory;
 use crate::gradients::Gradients;
 use crate::ranks::Ranks;
 use crate::{Error, Result};

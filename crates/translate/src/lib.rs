@@ -9,6 +9,8 @@
 //! [`beam_search`] gives what the published implementation gives, token by token and score by score
 //! (`tests/beam_parity.rs`).
 
+#![forbid(unsafe_code)]
+
 mod beam;
 mod candidates;
 mod documents;

@@ -8,6 +8,7 @@ use abridge_evaluate::picture::{LineChart, png};
 use abridge_evaluate::profile::{
     ProfilePoint, ProfileSettings, has_context, memory_chart, profile, profile_table, time_chart,
 };
+use abridge_machine::allocator::Counted;
 use abridge_model::weights::ModelDirectory;
 use abridge_model::{DeviceKind, Model, ModelConfig, Preset, Width};
 use anyhow::{Context, ensure};
@@ -116,7 +117,7 @@ impl Profile {
         };
         let settings =
             ProfileSettings { tokens: self.tokens, sentences: self.sentences, beam: self.beam };
-        let point = profile(name, &model, &settings, &crate::allocation::Counted)?;
+        let point = profile(name, &model, &settings, &Counted)?;
         eprintln!("{name} at context size {}: {:.3} s", point.context, point.seconds);
         Ok(point)
     }

@@ -1,6 +1,7 @@
 //! Cells that need no training: parameters, and what context costs in memory.
 
 use abridge_evaluate::profile::{ProfileSettings, profile};
+use abridge_machine::allocator::Counted;
 use abridge_model::{DeviceKind, ModelConfig};
 use burn::module::Module;
 
@@ -21,7 +22,7 @@ pub fn parameters(config: &ModelConfig) -> anyhow::Result<Outcome> {
 pub fn memory(config: &ModelConfig, device: DeviceKind) -> anyhow::Result<Outcome> {
     let model = config.init(1, &device.open()?)?;
     let settings = ProfileSettings::default();
-    let point = profile("", &model, &settings, &crate::allocation::Counted)?;
+    let point = profile("", &model, &settings, &Counted)?;
     let scores = [
         ("operation".to_owned(), point.operation_bytes as f64 / f64::from(1 << 20)),
         ("memory".to_owned(), point.memory_bytes as f64 / 1024.0),

@@ -38,22 +38,31 @@ impl Results {
             _ => {
                 let is_drawn = |metric: &usize| !TRAINING.contains(&self.metrics[*metric]);
                 let drawn = (0..self.metrics.len()).filter(is_drawn);
-                drawn.map(|metric| self.over_context(metric)).collect()
+                drawn.flat_map(|metric| self.over_context(metric)).collect()
             }
         }
     }
 
-    /// A metric over context sizes: ours in full lines, the paper's dashed.
-    fn over_context(&self, metric: usize) -> LineChart {
+    /// A metric over context sizes: ours in full lines, the paper's dashed. Where the two are so far
+    /// apart that differences between models would not show, each has a picture of its own.
+    fn over_context(&self, metric: usize) -> Vec<LineChart> {
         let name = self.metrics[metric].name;
-        let has_paper = self.rows.iter().any(|row| row.values[metric].paper.is_some());
-        let published = if has_paper { "; the paper's is dashed" } else { "" };
-        LineChart {
-            title: format!("{name} over context size{published}"),
+        let chart = |title: &str, series: Vec<Series>| LineChart {
+            title: format!("{name} over context size{title}"),
             x: "context size".into(),
             y: name.into(),
-            series: self.series(|row| vec![(row.context as f64, row.values[metric])]),
+            series,
             from_zero: self.table == Table::Memory,
+        };
+        let series = self.series(|row| vec![(row.context as f64, row.values[metric])]);
+        let (paper, ours): (Vec<Series>, Vec<Series>) =
+            series.iter().cloned().partition(|series| series.dashed);
+        if paper.is_empty() {
+            vec![chart("", ours)]
+        } else if are_apart(&ours, &paper) {
+            vec![chart(", measured here", ours), chart(", in the paper", paper)]
+        } else {
+            vec![chart("; the paper's is dashed", series)]
         }
     }
 
@@ -100,5 +109,32 @@ impl Results {
             }
         }
         all
+    }
+}
+
+/// Whether all values of one kind of curve are beyond those of the other.
+fn are_apart(ours: &[Series], paper: &[Series]) -> bool {
+    let range = |series: &[Series]| {
+        let values = series.iter().flat_map(|series| &series.points).map(|(_, y)| *y);
+        let start = (f64::INFINITY, f64::NEG_INFINITY);
+        values.fold(start, |(low, high), y| (low.min(y), high.max(y)))
+    };
+    let ((our_low, our_high), (low, high)) = (range(ours), range(paper));
+    our_high < low || high < our_low
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn curves_that_overlap_share_a_picture() {
+        let series =
+            |points: &[(f64, f64)]| vec![Series { points: points.to_vec(), ..Series::default() }];
+        let paper = series(&[(0.0, 28.1), (1.0, 28.3)]);
+        assert!(are_apart(&series(&[(0.0, 12.5), (1.0, 13.0)]), &paper));
+        assert!(are_apart(&series(&[(0.0, 28.4)]), &paper));
+        assert!(!are_apart(&series(&[(0.0, 28.0), (1.0, 28.2)]), &paper));
+        assert!(!are_apart(&series(&[(0.0, 28.2)]), &paper));
     }
 }

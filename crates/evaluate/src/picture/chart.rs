@@ -24,7 +24,7 @@ pub struct Series {
     pub name: String,
     /// Its points, from left to right.
     pub points: Vec<(f64, f64)>,
-    /// Whether it is dashed: what others published beside what was measured here.
+    /// Whether it is dashed, with rings for dots: what others published beside what was measured here.
     pub dashed: bool,
     /// Which colour; series of the same kind share one.
     pub colour: usize,
@@ -88,20 +88,13 @@ impl LineChart {
         svg.text(14.0, f64::midpoint(TOP, bottom), &self.y, &middle.turned(-90.0));
         for series in &self.series {
             let colour = COLOURS[series.colour % COLOURS.len()];
-            let places: Vec<(f64, f64)> = series
-                .points
-                .iter()
-                .filter(|(x, y)| x.is_finite() && y.is_finite())
-                .map(|&(x, y)| (x_of(x), y_of(y)))
-                .collect();
+            let shown = || series.points.iter().filter(|(x, y)| x.is_finite() && y.is_finite());
+            let places: Vec<(f64, f64)> = shown().map(|&(x, y)| (x_of(x), y_of(y))).collect();
             svg.curve(&places, colour, series.dashed);
             if places.len() <= DOTTED {
-                for (&place, (x, y)) in places.iter().zip(&series.points) {
-                    svg.dot(
-                        place,
-                        colour,
-                        &format!("{}: {} at {}", series.name, short(*y), short(*x)),
-                    );
+                for (&place, (x, y)) in places.iter().zip(shown()) {
+                    let title = format!("{}: {} at {}", series.name, short(*y), short(*x));
+                    svg.dot(place, colour, series.dashed, &title);
                 }
             }
         }
@@ -138,6 +131,9 @@ fn draw_legend(svg: &mut Svg, series: &[Series], rows: &[Vec<usize>], top: f64) 
             let one = &series[member];
             let colour = COLOURS[one.colour % COLOURS.len()];
             svg.curve(&[(x, y - 4.0), (x + 22.0, y - 4.0)], colour, one.dashed);
+            if one.points.len() <= DOTTED {
+                svg.dot((x + 11.0, y - 4.0), colour, one.dashed, &one.name);
+            }
             svg.text(x + 28.0, y, &one.name, &Text::sized(SIZE));
             x += text_width(&one.name, SIZE) + 44.0;
         }

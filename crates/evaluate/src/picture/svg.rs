@@ -117,10 +117,13 @@ impl Svg {
         ));
     }
 
-    /// A dot, with a text that a pointer brings up.
-    pub fn dot(&mut self, (x, y): (f64, f64), colour: &str, title: &str) {
+    /// A dot or, `hollow`, a ring, with a text that a pointer brings up.
+    pub fn dot(&mut self, (x, y): (f64, f64), colour: &str, hollow: bool, title: &str) {
+        // A ring is filled with nothing that can be seen, so that a pointer meets its middle too.
+        let inside = if hollow { 0.0 } else { 1.0 };
         self.write(format_args!(
-            "<circle cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"3\" fill=\"{colour}\"><title>{}</title></circle>",
+            "<circle cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"3\" fill=\"{colour}\" fill-opacity=\"{inside}\" \
+             stroke=\"{colour}\" stroke-width=\"1.5\"><title>{}</title></circle>",
             escape(title)
         ));
     }

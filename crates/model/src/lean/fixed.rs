@@ -1,9 +1,14 @@
 //! Keys and values of source and memory, arranged once for all steps and hypotheses.
 
+use std::ops::Range;
+
+use abridge_machine::{AHEAD, prefetch};
+use burn::tensor::Tensor;
+
 use super::values;
 use crate::decoder::Projected;
 use crate::ops::Block;
-use crate::ops::kernels::softmax::softmax;
+use crate::ops::kernels::softmax::softmax_in_lanes;
 use crate::ops::kernels::{LANES, add_weighted, vectorised};
 
 /// What each sentence sees.
@@ -11,8 +16,8 @@ use crate::ops::kernels::{LANES, add_weighted, vectorised};
 pub struct FixedRows {
     /// For each sentence its first row; one more at the end.
     offsets: Vec<usize>,
-    /// `[heads, rows / 16, head width, 16]` per sentence, the last rows filled up with zeros: a
-    /// query meets sixteen keys at once, channel by channel.
+    /// `[heads, rows / 16, head width, 16]` per sentence, the last rows filled up with the last key:
+    /// a query meets sixteen keys at once, channel by channel.
     key: Vec<f32>,
     /// For each sentence where its keys begin; one more at the end.
     key_offsets: Vec<usize>,
@@ -29,51 +34,48 @@ impl FixedRows {
         width: usize,
         heads: usize,
     ) -> Self {
-        let (key_rows, value_rows) =
-            (values(projected.keys.key.clone()), values(projected.keys.value.clone()));
-        let shifts = projected
-            .shifts
-            .as_ref()
-            .map(|shifts| (values(shifts.key.clone()), values(shifts.value.clone())));
+        let (rows, shifts) = (&projected.keys, projected.shifts.as_ref());
+        let keys = ShiftedRows::new(width, &rows.key, shifts.map(|shifts| &shifts.key));
+        let values = ShiftedRows::new(width, &rows.value, shifts.map(|shifts| &shifts.value));
         let head_width = width / heads;
+        // The row and the slot of each key.
+        let rows = |blocks: &[Block]| -> Vec<(usize, Option<usize>)> {
+            blocks
+                .iter()
+                .flat_map(|block| block.rows.clone().map(|row| (row, block.slot)))
+                .collect()
+        };
+        let seen: Vec<_> = seen.map(rows).collect();
         let mut fixed = Self {
             offsets: vec![0],
-            key: Vec::new(),
+            key: Vec::with_capacity(seen.iter().map(|rows| padded(rows.len()) * width).sum()),
             key_offsets: vec![0],
-            value: Vec::new(),
+            value: Vec::with_capacity(seen.iter().map(|rows| rows.len() * width).sum()),
             heads,
             width,
         };
-        for blocks in seen {
-            // The row and the slot of each key.
-            let rows: Vec<(usize, Option<usize>)> = blocks
-                .iter()
-                .flat_map(|block| block.rows.clone().map(|row| (row, block.slot)))
-                .collect();
-            let at =
-                |all: &[f32], shift: Option<&Vec<f32>>, row: (usize, Option<usize>), i: usize| {
-                    let shift =
-                        row.1.zip(shift).map_or(0.0, |(slot, shift)| shift[slot * width + i]);
-                    all[row.0 * width + i] + shift
-                };
-            let shift = shifts.as_ref().map(|(key, _)| key);
-            for head in 0..heads {
+        let mut one = Vec::new();
+        for rows in seen {
+            let heads = (0..width).step_by(head_width);
+            for channels in heads.map(|first| first..first + head_width) {
                 for rows in rows.chunks(LANES) {
-                    for channel in head * head_width..(head + 1) * head_width {
-                        let missing = std::iter::repeat_n(0.0, LANES - rows.len());
-                        let keys = rows.iter().map(|&row| at(&key_rows, shift, row, channel));
-                        fixed.key.extend(keys.chain(missing));
+                    let first = fixed.key.len();
+                    fixed.key.resize(first + head_width * LANES, 0.0);
+                    let places = fixed.key[first..].as_chunks_mut::<LANES>().0;
+                    let missing = rows.last().into_iter().cycle();
+                    for (lane, &row) in (0..LANES).zip(rows.iter().chain(missing)) {
+                        one.clear();
+                        keys.append(row, &channels, &mut one);
+                        for (place, key) in places.iter_mut().zip(&one) {
+                            place[lane] = *key;
+                        }
                     }
+                }
+                for &row in &rows {
+                    values.append(row, &channels, &mut fixed.value);
                 }
             }
             fixed.key_offsets.push(fixed.key.len());
-            let shift = shifts.as_ref().map(|(_, value)| value);
-            for head in 0..heads {
-                for &row in &rows {
-                    let channels = head * head_width..(head + 1) * head_width;
-                    fixed.value.extend(channels.map(|i| at(&value_rows, shift, row, i)));
-                }
-            }
             fixed.offsets.push(fixed.offsets[fixed.offsets.len() - 1] + rows.len());
         }
         fixed
@@ -90,55 +92,123 @@ impl FixedRows {
         out: &mut Vec<f32>,
         weights: &mut Vec<f32>,
     ) {
-        let head_width = self.width / self.heads;
-        let scale = (head_width as f32).powf(-0.5);
         out.clear();
         out.resize(query.len(), 0.0);
         vectorised(
             #[inline(always)]
             || {
                 let rows = query.chunks_exact(self.width).zip(out.chunks_exact_mut(self.width));
-                for ((query, out), &sentence) in rows.zip(sentence_of) {
-                    let (first, last) = (self.offsets[sentence], self.offsets[sentence + 1]);
-                    let count = last - first;
-                    if count == 0 {
-                        continue;
-                    }
-                    let keys = self.key_offsets[sentence]..self.key_offsets[sentence + 1];
-                    let keys = self.key[keys].chunks_exact(head_width * padded(count));
-                    let values = &self.value[first * self.width..last * self.width];
-                    let heads = keys.zip(values.chunks_exact(head_width * count));
-                    let heads = heads
-                        .zip(query.chunks_exact(head_width).zip(out.chunks_exact_mut(head_width)));
-                    for ((keys, values), (query, out)) in heads {
-                        weights.resize(padded(count), 0.0);
-                        let keys = keys.chunks_exact(head_width * LANES);
-                        for (keys, weights) in keys.zip(weights.chunks_exact_mut(LANES)) {
-                            let scores = scores(keys.as_chunks::<LANES>().0, query);
-                            for (weight, score) in weights.iter_mut().zip(scores) {
-                                *weight = score * scale;
-                            }
-                        }
-                        weights.truncate(count);
-                        softmax(weights);
-                        let rows = values.chunks_exact(head_width).zip(weights.iter().copied());
-                        add_weighted(out, rows);
-                    }
+                let mut rows: Vec<_> = rows.collect();
+                let mut rows = &mut rows[..];
+                for hypotheses in sentence_of.chunk_by(|a, b| a == b) {
+                    let (own, others) = rows.split_at_mut(hypotheses.len());
+                    rows = others;
+                    self.attend_to(hypotheses[0], own, weights);
                 }
             },
         );
     }
+
+    /// All hypotheses of a sentence: pairs of a query and its result, `[width]` each.
+    #[inline(always)]
+    fn attend_to(
+        &self,
+        sentence: usize,
+        rows: &mut [(&[f32], &mut [f32])],
+        weights: &mut Vec<f32>,
+    ) {
+        let head_width = self.width / self.heads;
+        let scale = (head_width as f32).powf(-0.5);
+        let (first, last) = (self.offsets[sentence], self.offsets[sentence + 1]);
+        let count = last - first;
+        if count == 0 {
+            return;
+        }
+        let keys = &self.key[self.key_offsets[sentence]..self.key_offsets[sentence + 1]];
+        let values = &self.value[first * self.width..last * self.width];
+        weights.resize(padded(count), 0.0);
+        let weights = weights.as_chunks_mut::<LANES>().0;
+        // A head at a time: its keys and values stay in the nearest cache for all hypotheses.
+        let heads = keys.chunks_exact(head_width * padded(count));
+        let heads = heads.zip(values.chunks_exact(head_width * count));
+        for (head, (keys, values)) in heads.enumerate() {
+            let channels = head * head_width..(head + 1) * head_width;
+            for (number, (query, out)) in rows.iter_mut().enumerate() {
+                // What comes next is asked for meanwhile: keys by the first, values by the second.
+                let next = [keys, values].get(number).copied();
+                let query = &query[channels.clone()];
+                let keys = keys.as_chunks::<LANES>().0.chunks_exact(head_width).zip(0..);
+                for ((keys, chunk), weights) in keys.zip(&mut *weights) {
+                    let place = AHEAD / size_of::<f32>() + chunk * head_width * LANES;
+                    *weights = match next {
+                        Some(next) => scores(
+                            keys,
+                            query,
+                            #[inline(always)]
+                            |channel| prefetch(next, place + channel * LANES),
+                        ),
+                        None => scores(
+                            keys,
+                            query,
+                            #[inline(always)]
+                            |_| (),
+                        ),
+                    };
+                    for weight in weights {
+                        *weight *= scale;
+                    }
+                }
+                softmax_in_lanes(weights, count);
+                let weights = weights.as_flattened().iter().copied();
+                let rows = values.chunks_exact(head_width).zip(weights);
+                add_weighted(&mut out[channels.clone()], rows);
+            }
+        }
+    }
 }
 
-/// The products of a query with [`LANES`] keys, which lie channel by channel.
+/// Rows of keys or of values, and what is added to those of a slot.
+struct ShiftedRows {
+    width: usize,
+    rows: Vec<f32>,
+    shifts: Vec<f32>,
+}
+
+impl ShiftedRows {
+    fn new(width: usize, rows: &Tensor<2>, shifts: Option<&Tensor<2>>) -> Self {
+        let shifts = shifts.map_or_else(Vec::new, |shifts| values(shifts.clone()));
+        Self { width, rows: values(rows.clone()), shifts }
+    }
+
+    /// Appends some channels of a row, which may be in a slot.
+    fn append(
+        &self,
+        (row, slot): (usize, Option<usize>),
+        channels: &Range<usize>,
+        to: &mut Vec<f32>,
+    ) {
+        let first = to.len();
+        to.extend_from_slice(&self.rows[row * self.width..][channels.clone()]);
+        if let Some(slot) = slot.filter(|_| !self.shifts.is_empty()) {
+            let shift = &self.shifts[slot * self.width..][channels.clone()];
+            for (value, shift) in to[first..].iter_mut().zip(shift) {
+                *value += shift;
+            }
+        }
+    }
+}
+
+/// The products of a query with [`LANES`] keys, which lie channel by channel; `meanwhile` gets each
+/// channel's number.
 #[inline(always)]
-fn scores(keys: &[[f32; LANES]], query: &[f32]) -> [f32; LANES] {
+fn scores(keys: &[[f32; LANES]], query: &[f32], meanwhile: impl Fn(usize)) -> [f32; LANES] {
     // One sum waits for the one before; four at a time do not wait.
     let mut sums = [[0.0; LANES]; 4];
     let (keys, last_keys) = keys.as_chunks::<4>();
     let (query, last_query) = query.as_chunks::<4>();
-    for (keys, query) in keys.iter().zip(query) {
+    for ((keys, query), channel) in keys.iter().zip(query).zip((0..).step_by(4)) {
         for i in 0..4 {
+            meanwhile(channel + i);
             for lane in 0..LANES {
                 sums[i][lane] += query[i] * keys[i][lane];
             }

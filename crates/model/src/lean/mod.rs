@@ -161,7 +161,7 @@ impl Layer {
 }
 
 fn values<const D: usize>(tensor: Tensor<D>) -> Vec<f32> {
-    tensor.into_data().iter::<f32>().collect()
+    tensor.into_data().try_into_vec().expect("the network is in single precision")
 }
 
 fn norm_of(norm: &ResidualNorm) -> Norm {

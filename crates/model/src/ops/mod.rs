@@ -21,9 +21,9 @@ use crate::config::Normaliser;
 use crate::dropout::DropoutMask;
 use crate::packed::Segments;
 
+pub use abridge_machine::int8::Path as Int8Path;
 pub use fixed_attention::{FixedKeys, fixed_attention};
 pub use kernels::adam::Rates as AdamRates;
-pub use kernels::int8_product::Path as Int8Path;
 pub use kernels::product::{Before, Matrix, MatrixMut, Tally, product};
 pub use kernels::{Instructions, Precision};
 pub use layout::{AttentionLayout, Block};

@@ -2,10 +2,9 @@
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
-use std::fs::File;
 use std::path::{Path, PathBuf};
 
-use memmap2::Mmap;
+use abridge_machine::file::MappedFile;
 use pytorch_reader::{DType, PytorchReader};
 use safetensors::tensor::{Dtype, Metadata};
 
@@ -18,7 +17,7 @@ use crate::Result;
 pub struct TensorFile {
     path: PathBuf,
     /// The bytes of a `.safetensors` file, which are read when they are looked at.
-    map: Option<Mmap>,
+    map: Option<MappedFile>,
     tensors: BTreeMap<String, Stored>,
 }
 
@@ -63,7 +62,8 @@ impl TensorFile {
 
     fn open_safetensors(path: &Path) -> Result<Self> {
         let fail = |problem: String| broken(path, problem);
-        let map = map(path).map_err(|error| fail(format!("cannot read it: {error}")))?;
+        let map =
+            MappedFile::open(path).map_err(|error| fail(format!("cannot read it: {error}")))?;
         let size = map.len();
         let truncated = || fail(format!("truncated: only {size} bytes"));
         let (length, rest) = map.split_first_chunk::<8>().ok_or_else(truncated)?;
@@ -201,18 +201,6 @@ impl TensorFile {
             }
         };
         Ok(stored.elements.to_f32(&bytes))
-    }
-}
-
-/// Maps a file into memory.
-fn map(path: &Path) -> std::io::Result<Mmap> {
-    let file = File::open(path)?;
-    // SAFETY: the map is read-only. Another process that shrinks the file while it is mapped could
-    // stop this one; model directories and checkpoints are never changed in place but replaced as a
-    // whole, which leaves the mapped file alive.
-    #[expect(unsafe_code, reason = "mapping a file is unsafe by nature")]
-    unsafe {
-        Mmap::map(&file)
     }
 }
 

@@ -7,11 +7,10 @@
 use std::cell::RefCell;
 use std::ops::Range;
 
+use abridge_machine::product::{Before, Matrix, MatrixMut, multiply};
+use abridge_machine::tiles::{DEPTH, ROWS, SIDE, Tile, TileUnit};
+use abridge_machine::vectorised;
 use half::bf16;
-
-use super::product::{Before, Matrix, MatrixMut, multiply};
-use super::tiles::{DEPTH, ROWS, SIDE, Tile, TileUnit};
-use super::vectorised;
 
 /// Values of the inner dimension that are multiplied at a time, so that 32 rows of one side stay in
 /// the nearest cache and all columns of the other in the one behind.
@@ -23,23 +22,23 @@ type Tiles = [Tile; 2];
 /// `out = scale * a b`, or `out += scale * a b`, on one thread; the shapes fit.
 pub fn bf16_product(out: MatrixMut<'_>, a: Matrix<'_>, b: Matrix<'_>, scale: f32, before: Before) {
     match TileUnit::take() {
-        Some(unit) if a.columns > 0 => on_tiles(&unit, out, a, b, scale, before),
+        Some(unit) if a.columns() > 0 => on_tiles(&unit, out, a, b, scale, before),
         _ => multiply(out, rounded(a, &mut Vec::new()), rounded(b, &mut Vec::new()), scale, before),
     }
 }
 
 /// The same values with eight bits each.
 fn rounded<'a>(of: Matrix<'_>, values: &'a mut Vec<f32>) -> Matrix<'a> {
-    values.reserve(of.rows * of.columns);
-    for row in 0..of.rows {
-        values.extend((0..of.columns).map(|column| bf16::from_f32(of.at(row, column)).to_f32()));
+    values.reserve(of.rows() * of.columns());
+    for row in 0..of.rows() {
+        values.extend((0..of.columns()).map(|column| bf16::from_f32(of.at(row, column)).to_f32()));
     }
-    Matrix::new(values, of.rows, of.columns, of.columns)
+    Matrix::new(values, of.rows(), of.columns(), of.columns())
 }
 
 fn on_tiles(
     unit: &TileUnit,
-    out: MatrixMut<'_>,
+    mut out: MatrixMut<'_>,
     a: Matrix<'_>,
     b: Matrix<'_>,
     scale: f32,
@@ -48,9 +47,11 @@ fn on_tiles(
     thread_local! {
         static BUFFERS: RefCell<[Vec<Tiles>; 2]> = const { RefCell::new([Vec::new(), Vec::new()]) };
     }
+    let (rows, columns, stride) = (out.rows(), out.columns(), out.row_stride());
+    let out = out.values();
     BUFFERS.with_borrow_mut(|[left, right]| {
-        for first in (0..a.columns).step_by(STRETCH) {
-            let stretch = first..a.columns.min(first + STRETCH);
+        for first in (0..a.columns()).step_by(STRETCH) {
+            let stretch = first..a.columns().min(first + STRETCH);
             let keep = first > 0 || before == Before::Keep;
             vectorised(
                 #[inline(always)]
@@ -62,15 +63,15 @@ fn on_tiles(
             let deep = stretch.len().div_ceil(DEPTH);
             for (left, row) in left.chunks_exact(deep).zip((0..).step_by(SIDE)) {
                 for (right, column) in right.chunks_exact(deep).zip((0..).step_by(SIDE)) {
-                    let rest = &mut out.values[row * out.row_stride + column..];
-                    let (height, width) = (out.rows - row, out.columns - column);
+                    let rest = &mut out[row * stride + column..];
+                    let (height, width) = (rows - row, columns - column);
                     if height >= SIDE && width >= SIDE {
-                        unit.add_products(left, right, rest, out.row_stride, keep);
+                        unit.add_products(left, right, rest, stride, keep);
                         continue;
                     }
                     let mut square = [0.0; SIDE * SIDE];
                     unit.add_products(left, right, &mut square, SIDE, false);
-                    let rows = rest.chunks_mut(out.row_stride).zip(square.chunks_exact(SIDE));
+                    let rows = rest.chunks_mut(stride).zip(square.chunks_exact(SIDE));
                     for (out, sums) in rows.take(height) {
                         let out = &mut out[..width.min(SIDE)];
                         for (out, sum) in out.iter_mut().zip(sums) {
@@ -104,9 +105,9 @@ fn fill(
     across: Across,
 ) {
     const EMPTY: Tiles = [Tile([[0; ROWS]; ROWS]); 2];
-    let (high, deep) = (of.rows.div_ceil(SIDE), columns.len().div_ceil(DEPTH));
+    let (high, deep) = (of.rows().div_ceil(SIDE), columns.len().div_ceil(DEPTH));
     tiles.resize(high * deep, EMPTY);
-    if !of.rows.is_multiple_of(SIDE) {
+    if !of.rows().is_multiple_of(SIDE) {
         tiles[(high - 1) * deep..].fill(EMPTY);
     }
     if !columns.len().is_multiple_of(DEPTH) {
@@ -114,9 +115,9 @@ fn fill(
     }
     // The matrix is read in the order in which it lies in memory; any other is slower. One of its
     // strides is 1, for rows are made of neighbours and only turned into columns.
-    let lies = if of.column_stride == 1 {
-        for row in 0..of.rows {
-            let from = &of.values[row * of.row_stride..][columns.clone()];
+    let lies = if of.column_stride() == 1 {
+        for row in 0..of.rows() {
+            let from = &of.values()[row * of.row_stride()..][columns.clone()];
             let tiles = &mut tiles[row / SIDE * deep..];
             for (tiles, from) in tiles.iter_mut().zip(from.chunks(DEPTH)) {
                 let words = &mut tiles[row % SIDE / ROWS].0[row % ROWS];
@@ -129,10 +130,11 @@ fn fill(
         Across::Inner
     } else {
         for (pair, column) in columns.clone().step_by(2).enumerate() {
-            let even = &of.values[column * of.column_stride..][..of.rows];
+            let even = &of.values()[column * of.column_stride()..][..of.rows()];
             let is_last = column + 1 == columns.end;
-            let odd = if is_last { even } else { &of.values[(column + 1) * of.column_stride..] };
-            let parts = even.chunks(ROWS).zip(odd[..of.rows].chunks(ROWS)).enumerate();
+            let odd =
+                if is_last { even } else { &of.values()[(column + 1) * of.column_stride()..] };
+            let parts = even.chunks(ROWS).zip(odd[..of.rows()].chunks(ROWS)).enumerate();
             for (part, (even, odd)) in parts {
                 let (even, odd): ([f32; ROWS], [f32; ROWS]) = (padded(even), padded(odd));
                 let tiles = &mut tiles[part / 2 * deep + pair / ROWS];

@@ -8,11 +8,13 @@
 //! Weights lie in panels as in [`packed_product`](super::packed_product), but four inputs of a
 //! column side by side: `[outputs / columns, inputs / 4, columns, 4]`.
 
-use std::fmt;
 use std::ops::Range;
 
+use abridge_machine::int8::{Panel, Path, multiply};
+use abridge_machine::vectorised;
+
+use super::ROUND;
 use super::softmax::maximum_of;
-use super::{ROUND, int8_paths, vectorised};
 
 /// The largest whole number that weights and rows are made of.
 const LARGEST: f32 = 127.0;
@@ -31,72 +33,6 @@ pub fn scale_of(values: impl Iterator<Item = f32>) -> f32 {
 /// The whole number that times `scale` is nearest to the value.
 pub fn quantise(value: f32, scale: f32) -> i8 {
     if scale > 0.0 { ((value / scale + ROUND) - ROUND).clamp(-LARGEST, LARGEST) as i8 } else { 0 }
-}
-
-/// The ways to multiply, in the order in which they are preferred.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Path {
-    /// AVX-512 with its instruction for this.
-    Vnni,
-    /// AVX2.
-    Avx2,
-    /// What the compiler makes of a loop.
-    Portable,
-}
-
-impl Path {
-    /// The one that is gone here.
-    pub fn here() -> Self {
-        Self::available()[0]
-    }
-
-    /// Those that this processor can go.
-    pub fn available() -> Vec<Self> {
-        let all = [Self::Vnni, Self::Avx2, Self::Portable];
-        all.into_iter().filter(|path| path.is_available()).collect()
-    }
-
-    /// Whether this processor has its instructions. It is asked once.
-    #[inline]
-    pub fn is_available(self) -> bool {
-        match self {
-            #[cfg(target_arch = "x86_64")]
-            Self::Vnni => {
-                std::is_x86_feature_detected!("avx512f")
-                    && std::is_x86_feature_detected!("avx512bw")
-                    && std::is_x86_feature_detected!("avx512vnni")
-            }
-            #[cfg(target_arch = "x86_64")]
-            Self::Avx2 => std::is_x86_feature_detected!("avx2"),
-            #[cfg(not(target_arch = "x86_64"))]
-            Self::Vnni | Self::Avx2 => false,
-            Self::Portable => true,
-        }
-    }
-
-    /// Columns of a panel: two vectors.
-    fn columns(self) -> usize {
-        if self == Self::Vnni { 32 } else { 16 }
-    }
-
-    /// Rows that share the reading of a panel: as many as there are registers for.
-    fn rows(self) -> usize {
-        match self {
-            Self::Vnni => 12,
-            Self::Avx2 => 4,
-            Self::Portable => 1,
-        }
-    }
-}
-
-impl fmt::Display for Path {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Vnni => "AVX-512 VNNI",
-            Self::Avx2 => "AVX2",
-            Self::Portable => "portable",
-        })
-    }
 }
 
 /// `[inputs, outputs]` and a bias.
@@ -258,30 +194,13 @@ impl Int8Matrix {
                 let values = &rows.values[done * width..][..some * width];
                 let scales = &rows.scales[done..][..some];
                 let place = &mut out[done * stride + first - columns.start..];
-                int8_paths::multiply(self.path, &panel, values, scales, |row, results| {
+                multiply(self.path, &panel, values, scales, |row, results| {
                     place[row * stride..][..shown].copy_from_slice(&results[..shown]);
                 });
                 done += some;
             }
         }
     }
-}
-
-/// Columns that are multiplied together, with all that belongs to them.
-#[derive(Clone, Copy, Debug)]
-pub struct Panel<'a> {
-    /// `[inputs / 4, columns, 4]`
-    pub weights: &'a [i8],
-    /// `[columns]`, as the next two
-    pub scales: &'a [f32],
-    /// What is added.
-    pub bias: &'a [f32],
-    /// The sum of each column's weights.
-    #[cfg_attr(
-        not(target_arch = "x86_64"),
-        allow(dead_code, reason = "only the instruction of VNNI takes rows that are shifted")
-    )]
-    pub sums: &'a [i32],
 }
 
 #[cfg(test)]

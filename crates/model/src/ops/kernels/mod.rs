@@ -3,14 +3,13 @@
 //!
 //! Loops over channels are compiled for the instructions of several processors and chosen at run
 //! time (`vectorised`); products of matrices are those of the `gemm` crate (`product`), which
-//! does the same. On a processor without such instructions the same loops run as they are.
+//! does the same. On a processor without such instructions the same loops run as they are. What
+//! needs `unsafe` for this is in the crate `abridge-machine`.
 
 pub mod adam;
 pub mod attention;
 mod bf16_product;
 pub mod half_product;
-mod instructions;
-mod int8_paths;
 pub mod int8_product;
 pub mod loss;
 pub mod most_probable;
@@ -20,10 +19,9 @@ mod precision;
 pub mod product;
 pub mod residual_norm;
 pub mod softmax;
-mod tiles;
 pub mod weighted_sums;
 
-pub use instructions::{Instructions, prefetch, vectorised};
+pub use abridge_machine::{Instructions, vectorised};
 pub use precision::Precision;
 
 /// The number of partial sums: enough to fill two vectors of any processor.
@@ -32,11 +30,6 @@ pub const LANES: usize = 16;
 /// 1.5 * 2^23: added to a number it leaves the nearest whole one in the last bits, and taken away
 /// again it has rounded.
 const ROUND: f32 = 12_582_912.0;
-
-/// Bytes of weights that are asked for ahead of their use.
-const AHEAD: usize = 8192;
-/// Bytes that come together.
-const CACHE_LINE: usize = 64;
 
 /// One value of [`LANES`], in four steps on vectors instead of fifteen after each other.
 #[inline(always)]

@@ -7,7 +7,7 @@
 
 use std::ops::Range;
 
-use super::{AHEAD, CACHE_LINE, Instructions, prefetch, vectorised};
+use abridge_machine::{AHEAD, CACHE_LINE, Instructions, prefetch, vectorised};
 
 /// Rows that share the reading of a panel: with two vectors each, they fill the sixteen registers
 /// of AVX2.

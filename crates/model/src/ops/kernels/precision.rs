@@ -4,9 +4,8 @@ use std::cell::Cell;
 use std::fmt;
 use std::str::FromStr;
 
+use abridge_machine::tiles::TileUnit;
 use serde::{Deserialize, Serialize};
-
-use super::tiles::TileUnit;
 
 /// How exact products are. Everything else, and all sums, are `f32`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

@@ -66,6 +66,53 @@ pub fn softmax(scores: &mut [f32]) {
     }
 }
 
+/// [`softmax`] of the first `count` scores, which end in the last of the lanes; what lies beyond
+/// must not be larger than all of them, and becomes zero. No rest is walked over number by number,
+/// which with some tens of scores would be most of the time.
+#[inline(always)]
+pub fn softmax_in_lanes(scores: &mut [[f32; LANES]], count: usize) {
+    /// From the right place on, ones for what counts and zeros for what lies beyond.
+    const COUNTS: [f32; 2 * LANES] = {
+        let mut counts = [0.0; 2 * LANES];
+        let mut lane = 0;
+        while lane < LANES {
+            counts[lane] = 1.0;
+            lane += 1;
+        }
+        counts
+    };
+    let Some(last) = scores.len().checked_sub(1) else { return };
+    let beyond = scores.len() * LANES - count;
+    let larger = |a: f32, b: f32| if b > a { b } else { a };
+    let mut largest = [f32::NEG_INFINITY; LANES];
+    for scores in &*scores {
+        for (largest, &score) in largest.iter_mut().zip(scores) {
+            *largest = larger(*largest, score);
+        }
+    }
+    let largest = halved(largest, larger);
+    for scores in &mut *scores {
+        for score in scores {
+            *score = exp(*score - largest);
+        }
+    }
+    for (weight, counts) in scores[last].iter_mut().zip(&COUNTS[beyond..][..LANES]) {
+        *weight *= counts;
+    }
+    let mut sums = [0.0; LANES];
+    for weights in &*scores {
+        for (sum, weight) in sums.iter_mut().zip(weights) {
+            *sum += weight;
+        }
+    }
+    let scale = 1.0 / halved(sums, |a, b| a + b);
+    for weights in scores {
+        for weight in weights {
+            *weight *= scale;
+        }
+    }
+}
+
 /// The logarithm of the sum of the exponentials.
 #[inline(always)]
 pub fn log_sum_exp(scores: &[f32]) -> f32 {
@@ -89,11 +136,16 @@ mod tests {
 
     #[test]
     fn weights_add_up_to_one() {
-        for length in [1, 7, 16, 33] {
+        for length in [1usize, 7, 16, 33] {
             let mut scores: Vec<f32> = (0..length).map(|i| (i * 37 % 11) as f32 - 5.0).collect();
+            let mut padded = scores.clone();
+            padded.resize(length.next_multiple_of(LANES), scores[length - 1]);
             let sum: f64 = scores.iter().map(|&score| f64::from(score).exp()).sum();
             assert!((f64::from(log_sum_exp(&scores)) - sum.ln()).abs() < 1e-5);
             softmax(&mut scores);
+            softmax_in_lanes(padded.as_chunks_mut().0, length);
+            assert_eq!(padded[..length], scores);
+            assert!(padded[length..].iter().all(|&weight| weight == 0.0));
             assert!((scores.iter().sum::<f32>() - 1.0).abs() < 1e-6);
         }
     }

@@ -30,7 +30,6 @@ pub struct TileUnit {
 }
 
 #[cfg(all(target_arch = "x86_64", target_os = "linux"))]
-#[allow(unsafe_code, reason = "instructions that the compiler does not know")]
 mod here {
     use std::arch::asm;
     use std::arch::x86_64::{__cpuid_count, __m512i, _mm512_permutex2var_epi32};
@@ -41,7 +40,7 @@ mod here {
     use std::sync::OnceLock;
 
     use super::{ROWS, SIDE, Tile, TileUnit};
-    use crate::ops::kernels::Instructions;
+    use crate::Instructions;
 
     /// What `ldtilecfg` reads: all eight registers have 16 rows of 64 bytes.
     #[repr(C, align(64))]
@@ -124,7 +123,6 @@ mod here {
         /// Adds the products of two tiles of the left with two of the right side, over the inner
         /// dimension, to the first [`SIDE`] values of [`SIDE`] rows, each `stride` after the one
         /// before; `keep` says whether those values count.
-        #[expect(clippy::unused_self, reason = "it proves that the registers are shaped")]
         pub fn add_products(
             &self,
             left: &[[Tile; 2]],
@@ -190,8 +188,8 @@ mod here {
     }
 
     impl TileUnit {
-        /// Rows as columns.
-        #[expect(clippy::unused_self, reason = "it proves that the processor can do it")]
+        /// Rows as columns; who has a tile unit has the instructions for it.
+        #[inline]
         pub fn transpose(&self, tile: &mut Tile) {
             // SAFETY: who has a tile unit has AVX-512.
             unsafe { transpose(tile) }
@@ -255,5 +253,87 @@ impl TileUnit {
     /// Neither is this.
     pub fn add_products(&self, _: &[[Tile; 2]], _: &[[Tile; 2]], _: &mut [f32], _: usize, _: bool) {
         unreachable!("there is no tile unit here")
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::float_cmp, reason = "all of these numbers are exact")]
+mod tests {
+    use super::*;
+    use std::panic::{AssertUnwindSafe, catch_unwind};
+
+    /// A small whole number as bfloat16.
+    fn bits(value: i32) -> u32 {
+        (value as f32).to_bits() >> 16
+    }
+
+    /// Entries of the two sides: the left by row, the right by column.
+    fn left(row: usize, inner: usize) -> i32 {
+        ((row * 5 + inner * 3) % 7) as i32 - 3
+    }
+
+    fn right(inner: usize, column: usize) -> i32 {
+        ((column * 3 + inner * 2) % 5) as i32 - 2
+    }
+
+    fn tiles(deep: usize, at: impl Fn(usize, usize) -> u32) -> Vec<[Tile; 2]> {
+        let tile = |step: usize, half: usize| {
+            Tile(std::array::from_fn(|row| {
+                std::array::from_fn(|word| at(step * ROWS * ROWS + row * ROWS + word, half))
+            }))
+        };
+        (0..deep).map(|step| [tile(step, 0), tile(step, 1)]).collect()
+    }
+
+    #[test]
+    fn equals_the_sum_of_products() {
+        let Some(unit) = TileUnit::take() else { return };
+        for deep in [1, 3] {
+            let pair = |first: i32, second: i32| bits(first) | bits(second) << 16;
+            let split = |place: usize| (place / (ROWS * ROWS), place / ROWS % ROWS, place % ROWS);
+            let lefts = tiles(deep, |place, half| {
+                let (step, row, word) = split(place);
+                let (row, inner) = (half * ROWS + row, step * DEPTH + 2 * word);
+                pair(left(row, inner), left(row, inner + 1))
+            });
+            let rights = tiles(deep, |place, half| {
+                let (step, row, word) = split(place);
+                let (inner, column) = (step * DEPTH + 2 * row, half * ROWS + word);
+                pair(right(inner, column), right(inner + 1, column))
+            });
+            let stride = SIDE + 3;
+            for keep in [false, true] {
+                let mut out = vec![1.0; stride * (SIDE - 1) + SIDE];
+                unit.add_products(&lefts, &rights, &mut out, stride, keep);
+                for (place, &sum) in out.iter().enumerate() {
+                    let (row, column) = (place / stride, place % stride);
+                    let products =
+                        (0..deep * DEPTH).map(|inner| left(row, inner) * right(inner, column));
+                    let expected = products.sum::<i32>() + i32::from(keep);
+                    // What lies between the rows is left alone.
+                    let expected = if column < SIDE { expected as f32 } else { 1.0 };
+                    assert_eq!(sum, expected, "row {row}, column {column}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn what_does_not_fit_is_refused() {
+        let Some(unit) = TileUnit::take() else { return };
+        let some = vec![[Tile([[0; ROWS]; ROWS]); 2]; 2];
+        let refused = |left: usize, right: usize, length: usize, stride: usize| {
+            let mut out = vec![0.0; length];
+            let add = || unit.add_products(&some[..left], &some[..right], &mut out, stride, false);
+            catch_unwind(AssertUnwindSafe(add)).is_err()
+        };
+        let enough = SIDE * SIDE;
+        assert!(!refused(2, 2, enough, SIDE));
+        assert!(refused(2, 2, enough - 1, SIDE), "a result beyond the end");
+        assert!(refused(1, 2, enough, SIDE), "sides of different lengths");
+        assert!(refused(0, 0, enough, SIDE), "nothing to multiply");
+        assert!(refused(2, 2, enough, SIDE - 1), "rows that overlap");
+        assert!(refused(2, 2, enough, usize::MAX), "rows beyond all memory");
+        assert!(catch_unwind(TileUnit::take).is_err(), "registers that are taken");
     }
 }

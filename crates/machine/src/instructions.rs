@@ -2,6 +2,11 @@
 
 use std::fmt;
 
+/// Bytes of weights that are worth asking for ahead of their use, see [`prefetch`].
+pub const AHEAD: usize = 8192;
+/// Bytes that come together.
+pub const CACHE_LINE: usize = 64;
+
 /// The kinds of instructions that loops are compiled for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Instructions {
@@ -68,11 +73,8 @@ pub fn vectorised<R>(body: impl FnOnce() -> R) -> R {
             fn with_avx512<R>(body: impl FnOnce() -> R) -> R {
                 body()
             }
-            #[allow(unsafe_code, reason = "only the processor knows what it has")]
             // SAFETY: the processor was asked just now, and has all of them.
-            unsafe {
-                with_avx512(body)
-            }
+            unsafe { with_avx512(body) }
         }
         #[cfg(target_arch = "x86_64")]
         Instructions::Avx2 => {
@@ -80,11 +82,8 @@ pub fn vectorised<R>(body: impl FnOnce() -> R) -> R {
             fn with_avx2<R>(body: impl FnOnce() -> R) -> R {
                 body()
             }
-            #[allow(unsafe_code, reason = "only the processor knows what it has")]
             // SAFETY: the processor was asked just now, and has both.
-            unsafe {
-                with_avx2(body)
-            }
+            unsafe { with_avx2(body) }
         }
         _ => body(),
     }
@@ -100,7 +99,6 @@ pub fn prefetch<T>(values: &[T], place: usize) {
     #[cfg(target_arch = "x86_64")]
     {
         use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
-        #[allow(unsafe_code, reason = "it takes an address")]
         // SAFETY: asking for memory reads and changes nothing, whatever the address.
         unsafe {
             _mm_prefetch::<_MM_HINT_T0>(values.as_ptr().wrapping_add(place).cast());

@@ -4,12 +4,95 @@
 //! things that are `unsafe` are to begin to use instructions that not every processor has, after
 //! asking it, and to load and store such arrays.
 
-use super::int8_product::{Panel, Path};
+use std::fmt;
+
+/// The ways to multiply, in the order in which they are preferred.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Path {
+    /// AVX-512 with its instruction for this.
+    Vnni,
+    /// AVX2.
+    Avx2,
+    /// What the compiler makes of a loop.
+    Portable,
+}
+
+impl Path {
+    /// The one that is gone here.
+    pub fn here() -> Self {
+        Self::available()[0]
+    }
+
+    /// Those that this processor can go.
+    pub fn available() -> Vec<Self> {
+        let all = [Self::Vnni, Self::Avx2, Self::Portable];
+        all.into_iter().filter(|path| path.is_available()).collect()
+    }
+
+    /// Whether this processor has its instructions. It is asked once.
+    #[inline]
+    pub fn is_available(self) -> bool {
+        match self {
+            #[cfg(target_arch = "x86_64")]
+            Self::Vnni => {
+                std::is_x86_feature_detected!("avx512f")
+                    && std::is_x86_feature_detected!("avx512bw")
+                    && std::is_x86_feature_detected!("avx512vnni")
+            }
+            #[cfg(target_arch = "x86_64")]
+            Self::Avx2 => std::is_x86_feature_detected!("avx2"),
+            #[cfg(not(target_arch = "x86_64"))]
+            Self::Vnni | Self::Avx2 => false,
+            Self::Portable => true,
+        }
+    }
+
+    /// Columns of a panel: two vectors.
+    pub fn columns(self) -> usize {
+        if self == Self::Vnni { 32 } else { 16 }
+    }
+
+    /// Rows that share the reading of a panel: as many as there are registers for.
+    pub fn rows(self) -> usize {
+        match self {
+            Self::Vnni => 12,
+            Self::Avx2 => 4,
+            Self::Portable => 1,
+        }
+    }
+}
+
+impl fmt::Display for Path {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Vnni => "AVX-512 VNNI",
+            Self::Avx2 => "AVX2",
+            Self::Portable => "portable",
+        })
+    }
+}
+
+/// Columns that are multiplied together, with all that belongs to them.
+#[derive(Clone, Copy, Debug)]
+pub struct Panel<'a> {
+    /// `[inputs / 4, columns, 4]`
+    pub weights: &'a [i8],
+    /// `[columns]`, as the next two
+    pub scales: &'a [f32],
+    /// What is added.
+    pub bias: &'a [f32],
+    /// The sum of each column's weights.
+    #[cfg_attr(
+        not(target_arch = "x86_64"),
+        allow(dead_code, reason = "only the instruction of VNNI takes rows that are shifted")
+    )]
+    pub sums: &'a [i32],
+}
 
 /// Multiplies some rows with a panel; hands each row's number and results to `put`.
 ///
 /// # Shapes
-/// - values: `[rows, inputs]`, inputs a multiple of four; scales: `[rows]`
+/// - values: `[rows, inputs]`, inputs a multiple of four, and some; scales: `[rows]`
 /// - results: `[columns]`
 #[inline]
 pub fn multiply(
@@ -67,8 +150,8 @@ fn portable(panel: &Panel<'_>, values: &[u8], scales: &[f32], mut put: impl FnMu
 mod x86 {
     use std::arch::x86_64::*;
 
-    use super::super::{AHEAD, prefetch};
     use super::{Panel, Path, results, whole};
+    use crate::instructions::{AHEAD, prefetch};
 
     pub fn multiply(
         path: Path,
@@ -78,7 +161,6 @@ mod x86 {
         put: impl FnMut(usize, &[f32]),
     ) {
         assert!(path.is_available(), "instructions that are here");
-        #[allow(unsafe_code, reason = "only the processor knows what it has")]
         // SAFETY: the processor was asked just now.
         unsafe {
             match (path, scales.len()) {
@@ -183,17 +265,13 @@ mod x86 {
     #[target_feature(enable = "avx512f")]
     #[inline]
     fn load512(bytes: &[i8; 64]) -> __m512i {
-        #[allow(unsafe_code, reason = "loads are by address")]
         // SAFETY: the array has all 64 bytes that are read, and needs no alignment.
-        unsafe {
-            _mm512_loadu_si512(bytes.as_ptr().cast())
-        }
+        unsafe { _mm512_loadu_si512(bytes.as_ptr().cast()) }
     }
 
     #[target_feature(enable = "avx512f")]
     #[inline]
     fn store512(vector: __m512i, place: &mut [i32; 16]) {
-        #[allow(unsafe_code, reason = "stores are by address")]
         // SAFETY: the array has all 64 bytes that are written, and needs no alignment.
         unsafe {
             _mm512_storeu_si512(place.as_mut_ptr().cast(), vector);
@@ -203,20 +281,64 @@ mod x86 {
     #[target_feature(enable = "avx2")]
     #[inline]
     fn load256(bytes: &[i8; 32]) -> __m256i {
-        #[allow(unsafe_code, reason = "loads are by address")]
         // SAFETY: the array has all 32 bytes that are read, and needs no alignment.
-        unsafe {
-            _mm256_loadu_si256(bytes.as_ptr().cast())
-        }
+        unsafe { _mm256_loadu_si256(bytes.as_ptr().cast()) }
     }
 
     #[target_feature(enable = "avx2")]
     #[inline]
     fn store256(vector: __m256i, place: &mut [i32; 8]) {
-        #[allow(unsafe_code, reason = "stores are by address")]
         // SAFETY: the array has all 32 bytes that are written, and needs no alignment.
         unsafe {
             _mm256_storeu_si256(place.as_mut_ptr().cast(), vector);
+        }
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::float_cmp, reason = "all of these numbers are exact")]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn every_path_gives_the_sum_of_products(
+            fours in 1usize..20, few in 1usize..5, seed in 0usize..1000,
+        ) {
+            let value = |place: usize| ((place * 7919 + seed) % 255) as i32 - 127;
+            for path in Path::available() {
+                let columns = path.columns();
+                let weights: Vec<i8> =
+                    (0..fours * columns * 4).map(|i| value(i) as i8).collect();
+                let weight = |column: usize, input: usize| {
+                    i32::from(weights[(input / 4 * columns + column) * 4 + input % 4])
+                };
+                let sum_of = |f: &dyn Fn(usize) -> i32| (0..fours * 4).map(f).sum::<i32>();
+                let sums: Vec<i32> =
+                    (0..columns).map(|column| sum_of(&|input| weight(column, input))).collect();
+                let scales: Vec<f32> = (0..columns).map(|i| 0.5 + i as f32).collect();
+                let bias: Vec<f32> = (0..columns).map(|i| i as f32 - 3.0).collect();
+                let panel = Panel { weights: &weights, scales: &scales, bias: &bias, sums: &sums };
+                let rows = if seed % 2 == 0 { path.rows() } else { few.min(path.rows()) };
+                let flip = if path == Path::Vnni { 0x80 } else { 0 };
+                let x = |row: usize, input: usize| value(row * 31 + input * 7 + 5);
+                let values: Vec<u8> = (0..rows * fours * 4)
+                    .map(|i| x(i / (fours * 4), i % (fours * 4)) as i8 as u8 ^ flip)
+                    .collect();
+                let row_scales: Vec<f32> = (0..rows).map(|row| 0.25 * (row + 1) as f32).collect();
+                let mut seen = 0;
+                multiply(path, &panel, &values, &row_scales, |row, results| {
+                    for (column, &result) in results.iter().enumerate() {
+                        let sum = sum_of(&|input| x(row, input) * weight(column, input));
+                        let scale = row_scales[row] * scales[column];
+                        assert_eq!(result, sum as f32 * scale + bias[column], "{path}");
+                    }
+                    assert_eq!(results.len(), columns);
+                    seen += 1;
+                });
+                prop_assert_eq!(seen, rows);
+            }
         }
     }
 }
