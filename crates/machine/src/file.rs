@@ -9,8 +9,8 @@ use memmap2::Mmap;
 
 /// The bytes of a file, mapped into memory: a slice, of which only what is looked at is read.
 ///
-/// Files of ours are never changed in place but replaced as a whole, which leaves a mapped one
-/// alive. Another process that cuts it short ends this one when it looks beyond the new end.
+/// Files of ours are never changed in place but replaced as a whole, which leaves a mapped one as it
+/// was. Another process that cuts it short ends this one when it looks beyond the new end.
 #[derive(Debug)]
 pub struct MappedFile(Mmap);
 
@@ -18,8 +18,9 @@ impl MappedFile {
     /// Maps a file, which may be closed and removed while it is mapped.
     pub fn open(path: &Path) -> io::Result<Self> {
         let file = File::open(path)?;
-        // SAFETY: the map is read-only, and lives as long as the value. Whoever changes the file
-        // meanwhile changes bytes that are only ever read as bytes, any of which is a valid one.
+        // SAFETY: the map is read-only and lives as long as the value. That nobody writes into the
+        // file meanwhile is up to who names it, as with any mapped file: ours are replaced as a
+        // whole, never in place. What is read is checked as what comes from outside always is.
         let map = unsafe { Mmap::map(&file)? };
         Ok(Self(map))
     }

@@ -97,26 +97,21 @@ impl FixedRows {
         vectorised(
             #[inline(always)]
             || {
-                let rows = query.chunks_exact(self.width).zip(out.chunks_exact_mut(self.width));
-                let mut rows: Vec<_> = rows.collect();
-                let mut rows = &mut rows[..];
+                let (mut query, mut out) = (query, &mut out[..]);
                 for hypotheses in sentence_of.chunk_by(|a, b| a == b) {
-                    let (own, others) = rows.split_at_mut(hypotheses.len());
-                    rows = others;
-                    self.attend_to(hypotheses[0], own, weights);
+                    let values = hypotheses.len() * self.width;
+                    let (own, others) = query.split_at(values);
+                    let (place, places) = out.split_at_mut(values);
+                    (query, out) = (others, places);
+                    self.attend_to(hypotheses[0], own, place, weights);
                 }
             },
         );
     }
 
-    /// All hypotheses of a sentence: pairs of a query and its result, `[width]` each.
+    /// All hypotheses of a sentence.
     #[inline(always)]
-    fn attend_to(
-        &self,
-        sentence: usize,
-        rows: &mut [(&[f32], &mut [f32])],
-        weights: &mut Vec<f32>,
-    ) {
+    fn attend_to(&self, sentence: usize, query: &[f32], out: &mut [f32], weights: &mut Vec<f32>) {
         let head_width = self.width / self.heads;
         let scale = (head_width as f32).powf(-0.5);
         let (first, last) = (self.offsets[sentence], self.offsets[sentence + 1]);
@@ -133,7 +128,8 @@ impl FixedRows {
         let heads = heads.zip(values.chunks_exact(head_width * count));
         for (head, (keys, values)) in heads.enumerate() {
             let channels = head * head_width..(head + 1) * head_width;
-            for (number, (query, out)) in rows.iter_mut().enumerate() {
+            let rows = query.chunks_exact(self.width).zip(out.chunks_exact_mut(self.width));
+            for (number, (query, out)) in rows.enumerate() {
                 // What comes next is asked for meanwhile: keys by the first, values by the second.
                 let next = [keys, values].get(number).copied();
                 let query = &query[channels.clone()];
