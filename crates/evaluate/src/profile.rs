@@ -58,15 +58,14 @@ pub fn profile(
     allocator: &Counted,
 ) -> Result<ProfilePoint> {
     let context = model.config().context_size;
-    // The first translation allocates what stays for good: tables, threads, lazy weights.
     let lean = model.lean_decoder();
-    Document::begin(model, lean.as_ref(), settings).translate_next(0)?;
+    let begin = || Document::with_full_memory(model, lean.as_ref(), settings);
+    // The first translation allocates what stays for good: tables, threads, lazy weights. Only with
+    // context does it meet all of them.
+    begin()?.translate_next(context)?;
     let before = allocator.current();
     allocator.reset();
-    let mut document = Document::begin(model, lean.as_ref(), settings);
-    for sentence in 0..context {
-        document.remember(sentence)?;
-    }
+    let mut document = begin()?;
     let start = Instant::now();
     for sentence in context..context + settings.sentences {
         document.translate_next(sentence)?;
@@ -89,12 +88,17 @@ struct Document<'a> {
 }
 
 impl<'a> Document<'a> {
-    fn begin(
+    /// As many sentences have been read as it looks back at.
+    fn with_full_memory(
         model: &'a Model,
         lean: Option<&'a LeanDecoder>,
         settings: &'a ProfileSettings,
-    ) -> Self {
-        Self { model, lean, settings, past: VecDeque::new() }
+    ) -> Result<Self> {
+        let mut document = Self { model, lean, settings, past: VecDeque::new() };
+        for sentence in 0..model.config().context_size {
+            document.remember(sentence)?;
+        }
+        Ok(document)
     }
 
     fn sentence(&self, number: usize) -> Packed {
