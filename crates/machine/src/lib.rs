@@ -9,7 +9,7 @@
 //! | [`product`] | the `gemm` crate takes pointers | a [`product::Matrix`] lies inside its slice, which is checked when it is made |
 //! | [`int8`], [`half`] | such instructions; loads and stores by address | the processor is asked before; only arrays of the right size are loaded and stored |
 //! | [`tiles`] | instructions that the compiler does not know, as assembly | a [`tiles::TileUnit`] proves that they are there; lengths are compared before |
-//! | [`file`] | a mapped file can change | ours are replaced as a whole, never written in place |
+//! | [`mod@file`] | a mapped file can change | ours are replaced as a whole, never written in place |
 //! | [`allocator`] | an allocator; two functions of the C library | everything is handed on to the system's allocator |
 //!
 //! Property tests here and in `abridge-model` compare each product with the sum that it stands for,
