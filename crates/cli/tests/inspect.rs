@@ -1,18 +1,14 @@
 //! `abridge inspect` on models as they come from training: grids, attention, pictures, statistics.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+mod common;
+
 use std::fs;
 use std::path::Path;
 
-use assert_cmd::Command;
+use common::abridge;
 use predicates::prelude::PredicateBooleanExt;
 use predicates::str::contains;
-
-fn abridge(folder: &Path) -> Command {
-    let mut command = Command::cargo_bin("abridge").unwrap();
-    command.current_dir(folder);
-    command
-}
 
 /// Trains a model for one update: enough for everything but a good translation.
 fn train(folder: &Path, preset: &str) {

@@ -1,18 +1,14 @@
 //! `abridge reproduce` really runs: at scale tiny, on the practice corpus, with a handful of updates.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+mod common;
+
 use std::fs;
 use std::path::Path;
 
-use assert_cmd::Command;
+use common::abridge;
 use predicates::prelude::PredicateBooleanExt;
 use predicates::str::contains;
-
-fn abridge(folder: &Path) -> Command {
-    let mut command = Command::cargo_bin("abridge").unwrap();
-    command.current_dir(folder);
-    command
-}
 
 #[test]
 fn parameters_equal_the_papers_at_once() {

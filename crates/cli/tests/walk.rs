@@ -1,18 +1,14 @@
 //! The whole walk as a user goes it: demo, train, translate, contrast.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+mod common;
+
 use std::fs;
 use std::path::Path;
 
-use assert_cmd::Command;
+use common::abridge;
 use predicates::prelude::PredicateBooleanExt;
 use predicates::str::contains;
-
-fn abridge(folder: &Path) -> Command {
-    let mut command = Command::cargo_bin("abridge").unwrap();
-    command.current_dir(folder);
-    command
-}
 
 #[test]
 fn the_demo_runs_from_nothing_and_leaves_models_for_every_command() {

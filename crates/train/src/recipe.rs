@@ -120,30 +120,48 @@ impl TrainRecipe {
         }
     }
 
+    /// Refuses numbers that make no sense, by name. What is not a number is in no range.
     fn check(&self) -> Result<()> {
-        let smoothing = self.optimisation.label_smoothing;
-        let wrong = if !(0.0..1.0).contains(&smoothing) {
-            format!("optimisation.label_smoothing is {smoothing}, but must be in [0, 1)")
-        } else if self.optimisation.clip_norm <= 0.0 {
-            "optimisation.clip_norm must be above 0".into()
-        } else if self.batches.per_update == 0 {
-            "batches.per_update is 0, but an update needs a batch".into()
-        } else if let Some((name, probability)) = self.wrong_probability() {
-            format!("{name} is {probability}, but a probability lies in [0, 1]")
-        } else if self.stop.validate_every == Some(0) {
+        let OptimisationRecipe { label_smoothing, clip_norm, schedule, adam, .. } =
+            self.optimisation;
+        let is_share = |value: f64| (0.0..1.0).contains(&value);
+        let is_probability = |value: f64| (0.0..=1.0).contains(&value);
+        let is_positive = |value: f64| value > 0.0 && value.is_finite();
+        let ContextRecipe { drop, coword_dropout, .. } = self.context;
+        let decay = adam.weight_decay;
+        for (name, value, is_right, range) in [
+            ("label_smoothing", label_smoothing, is_share(label_smoothing), "in [0, 1)"),
+            ("clip_norm", clip_norm, clip_norm > 0.0, "above 0"),
+            ("schedule.peak", schedule.peak, is_positive(schedule.peak), "above 0"),
+            ("adam.beta_1", adam.beta_1, is_share(adam.beta_1), "in [0, 1)"),
+            ("adam.beta_2", adam.beta_2, is_share(adam.beta_2), "in [0, 1)"),
+            ("adam.epsilon", adam.epsilon, is_positive(adam.epsilon), "above 0"),
+            ("adam.weight_decay", decay, decay >= 0.0 && decay.is_finite(), "0 or more"),
+        ] {
+            refuse_unless(is_right, || format!("optimisation.{name} is {value}, not {range}"))?;
+        }
+        for (name, value) in [("drop", drop), ("coword_dropout", coword_dropout)] {
+            refuse_unless(is_probability(value), || {
+                format!("context.{name} is {value}, but a probability lies in [0, 1]")
+            })?;
+        }
+        let BatchRecipe { max_tokens, run_length, per_update, .. } = self.batches;
+        for (name, count, reason) in [
+            ("batches.max_tokens", max_tokens, "a batch needs room for a token"),
+            ("batches.run_length", run_length, "a run has at least one sentence"),
+            ("batches.per_update", per_update, "an update needs a batch"),
+            ("validation.beam", self.validation.beam, "a beam has at least one hypothesis"),
+        ] {
+            refuse_unless(count > 0, || format!("{name} is 0, but {reason}"))?;
+        }
+        refuse_unless(self.stop.validate_every != Some(0), || {
             "stop.validate_every is 0; leave it out to validate after each epoch".into()
-        } else {
-            return Ok(());
-        };
-        Err(Error::Recipe(wrong))
+        })
     }
+}
 
-    fn wrong_probability(&self) -> Option<(&'static str, f64)> {
-        let context = &self.context;
-        let probabilities =
-            [("context.drop", context.drop), ("context.coword_dropout", context.coword_dropout)];
-        probabilities.into_iter().find(|(_, value)| !(0.0..=1.0).contains(value))
-    }
+fn refuse_unless(is_right: bool, problem: impl FnOnce() -> String) -> Result<()> {
+    if is_right { Ok(()) } else { Err(Error::Recipe(problem())) }
 }
 
 /// Puts `a.b.c=value` into a table; a value that is not TOML is a string.
@@ -209,7 +227,12 @@ mod tests {
             ("seeed=7", "seeed"),
             ("seed", "key=value"),
             ("batches.per_update=0", "needs a batch"),
+            ("batches.max_tokens=0", "room for a token"),
             ("optimisation.label_smoothing=1.5", "[0, 1)"),
+            ("optimisation.clip_norm=nan", "clip_norm is NaN, not above 0"),
+            ("optimisation.schedule.peak=-1e-3", "peak is -0.001"),
+            ("optimisation.adam.beta_2=1.0", "beta_2 is 1, not in [0, 1)"),
+            ("context.drop=2.0", "a probability"),
             ("seed.x=1", "invalid type"),
         ] {
             let error = read(&[setting]).unwrap_err().to_string();

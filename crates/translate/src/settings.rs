@@ -6,6 +6,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::{Error, Result};
 
+/// The widest beam, and the most samples of a sentence. What is kept for each hypothesis would fill
+/// the memory long before a wider beam found anything.
+const MOST_HYPOTHESES: usize = 1000;
+
 /// How to search.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
@@ -93,6 +97,13 @@ impl BeamSettings {
         if self.n_best == 0 {
             return refuse("n-best is 0; the least is the best alone, 1".into());
         }
+        for (name, count) in [("beam", self.beam), ("n-best", self.n_best)] {
+            if count > MOST_HYPOTHESES {
+                return refuse(format!(
+                    "{name} is {count}, more than {MOST_HYPOTHESES}; beams of 4 to 12 are usual"
+                ));
+            }
+        }
         if self.sampling.is_none() && self.n_best > self.beam {
             let (n_best, beam) = (self.n_best, self.beam);
             return refuse(format!(
@@ -137,6 +148,7 @@ mod tests {
         };
         assert!(BeamSettings::default().check().is_ok());
         assert!(reason(&|s| s.beam = 0).contains("at least one"));
+        assert!(reason(&|s| s.beam = 1001).contains("more than 1000"));
         assert!(reason(&|s| s.n_best = 9).contains("set the beam to 9"));
         assert!(reason(&|s| s.min_length = 300).contains("at least 300"));
         assert!(reason(&|s| s.forbidden = vec![END]).contains("cannot be forbidden"));

@@ -12,6 +12,7 @@ use abridge_corpus::Lexicon;
 use abridge_corpus::store::{Side, TokenStore};
 use abridge_model::tokens::{BREAK, END, UNKNOWN};
 use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
 
 use crate::{Error, Result};
 
@@ -106,6 +107,19 @@ impl Shortlist {
     /// The bytes of [`FILE`].
     pub fn to_bytes(&self) -> Result<Vec<u8>> {
         serde_json::to_vec(self).map_err(|error| Error::Settings(error.to_string()))
+    }
+
+    /// The hash of a model and these lists together.
+    pub(crate) fn hash_with(&self, model: &str) -> String {
+        let mut hasher = Sha256::new();
+        hasher.update(model);
+        for list in self.words.iter().chain([&self.common]) {
+            hasher.update((list.len() as u64).to_le_bytes());
+            for word in list {
+                hasher.update(word.to_le_bytes());
+            }
+        }
+        format!("{:x}", hasher.finalize())
     }
 
     /// Reads the list of a model directory, if it has one, and checks that it is one for these

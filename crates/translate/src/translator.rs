@@ -66,8 +66,10 @@ impl Translator {
             directory.weights_hash(),
         )?;
         translator.languages = languages;
-        translator.shortlist = shortlist.map(Arc::new);
-        Ok(translator)
+        Ok(match shortlist {
+            Some(shortlist) => translator.with_shortlist(shortlist),
+            None => translator,
+        })
     }
 
     /// Puts a network and its tokenizers together; the hash is its name in signatures and sessions.
@@ -104,9 +106,11 @@ impl Translator {
         Ok(self)
     }
 
-    /// Makes translations of the words of these lists alone, on devices whose decoder can.
+    /// Makes translations of the words of these lists alone, on devices whose decoder can. The
+    /// translations are others then, and so is the hash.
     #[must_use]
     pub fn with_shortlist(mut self, shortlist: Shortlist) -> Self {
+        self.hash = shortlist.hash_with(&self.hash);
         self.shortlist = Some(Arc::new(shortlist));
         self
     }
@@ -153,7 +157,8 @@ impl Translator {
         &self.target
     }
 
-    /// The hash of the weights, for signatures of results.
+    /// The hash of what decides over translations, the weights and the shortlist if there is one:
+    /// the model's name in signatures of results and in sessions.
     pub fn hash(&self) -> &str {
         &self.hash
     }

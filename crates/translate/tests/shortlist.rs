@@ -87,3 +87,18 @@ fn a_list_of_all_words_changes_nothing() {
     let short = translator(Preset::Selecting, 2).with_shortlist(shortlist(60, 1));
     assert_same("all words", &best(&translate(&plain, 32)), &best(&translate(&short, 32)));
 }
+
+#[test]
+fn a_model_with_another_list_has_another_name() {
+    let name = |list: Option<Shortlist>| {
+        let plain = translator(Preset::Grouping, 2);
+        let named = match list {
+            Some(list) => plain.with_shortlist(list),
+            None => plain,
+        };
+        named.hash().to_owned()
+    };
+    let names = [name(None), name(Some(shortlist(4, 2))), name(Some(shortlist(5, 2)))];
+    assert!(names[0] != names[1] && names[1] != names[2] && names[0] != names[2], "{names:?}");
+    assert_eq!(name(Some(shortlist(4, 2))), names[1]);
+}

@@ -73,6 +73,12 @@ impl Staging {
         let Some(name) = target.file_name() else {
             return wrong("is not the name of a directory", "name a directory to write");
         };
+        if let Some(file) = target.ancestors().skip(1).find(|path| path.is_file()) {
+            return wrong(
+                &format!("{} is a file, and no directory", file.display()),
+                "name another directory to write",
+            );
+        }
         let beside =
             |ending: &str| target.with_file_name(format!(".{}.{ending}", name.to_string_lossy()));
         let staging = Self {
