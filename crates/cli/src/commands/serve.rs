@@ -189,9 +189,11 @@ impl Serve {
             .enable_all()
             .build()?;
         runtime.block_on(async {
+            // Before anybody is told that the server is there, for they may tell it to stop at once.
+            let stop = told_to_stop().context("cannot listen for signals")?;
             let server = Server::start(models, keys, settings).await?;
             say(&format!("listening on http://{}", server.address()?));
-            let is_drained = server.run(told_to_stop()).await?;
+            let is_drained = server.run(stop).await?;
             if !is_drained {
                 say(&format!("some requests were still at work after {} s", self.limits.drain));
             }
@@ -235,22 +237,25 @@ fn say(message: &str) {
     let _ = writeln!(std::io::stderr(), "{message}");
 }
 
-/// SIGTERM or Ctrl-C.
-async fn told_to_stop() {
-    let interrupted = tokio::signal::ctrl_c();
-    #[cfg(unix)]
-    {
-        use tokio::signal::unix::{SignalKind, signal};
-        if let Ok(mut terminated) = signal(SignalKind::terminate()) {
-            tokio::select! {
-                _ = interrupted => {}
-                _ = terminated.recv() => {}
-            }
-            return;
+/// Hears SIGTERM and Ctrl-C from the call on; what it returns ends with the first of them.
+#[cfg(unix)]
+fn told_to_stop() -> std::io::Result<impl Future<Output = ()>> {
+    use tokio::signal::unix::{SignalKind, signal};
+    let mut interrupted = signal(SignalKind::interrupt())?;
+    let mut terminated = signal(SignalKind::terminate())?;
+    Ok(async move {
+        tokio::select! {
+            _ = interrupted.recv() => {}
+            _ = terminated.recv() => {}
         }
-    }
-    // Where signals cannot be heard, the server runs until it is killed.
-    if interrupted.await.is_err() {
-        std::future::pending::<()>().await;
-    }
+    })
+}
+
+/// Hears Ctrl-C from the call on; what it returns ends with it.
+#[cfg(windows)]
+fn told_to_stop() -> std::io::Result<impl Future<Output = ()>> {
+    let mut interrupted = tokio::signal::windows::ctrl_c()?;
+    Ok(async move {
+        interrupted.recv().await;
+    })
 }
