@@ -120,31 +120,47 @@ impl TrainRecipe {
         }
     }
 
-    /// Refuses numbers that make no sense, by name. What is not a number is in no range.
+    /// Refuses numbers that make no sense, by name.
     fn check(&self) -> Result<()> {
+        self.check_rates()?;
+        self.check_counts()
+    }
+
+    /// What is not a number is in no range.
+    fn check_rates(&self) -> Result<()> {
         let OptimisationRecipe { label_smoothing, clip_norm, schedule, adam, .. } =
             self.optimisation;
-        let is_share = |value: f64| (0.0..1.0).contains(&value);
-        let is_probability = |value: f64| (0.0..=1.0).contains(&value);
-        let is_positive = |value: f64| value > 0.0 && value.is_finite();
-        let ContextRecipe { drop, coword_dropout, .. } = self.context;
-        let decay = adam.weight_decay;
-        for (name, value, is_right, range) in [
-            ("label_smoothing", label_smoothing, is_share(label_smoothing), "in [0, 1)"),
-            ("clip_norm", clip_norm, clip_norm > 0.0, "above 0"),
-            ("schedule.peak", schedule.peak, is_positive(schedule.peak), "above 0"),
-            ("adam.beta_1", adam.beta_1, is_share(adam.beta_1), "in [0, 1)"),
-            ("adam.beta_2", adam.beta_2, is_share(adam.beta_2), "in [0, 1)"),
-            ("adam.epsilon", adam.epsilon, is_positive(adam.epsilon), "above 0"),
-            ("adam.weight_decay", decay, decay >= 0.0 && decay.is_finite(), "0 or more"),
+        for (name, share) in [
+            ("label_smoothing", label_smoothing),
+            ("adam.beta_1", adam.beta_1),
+            ("adam.beta_2", adam.beta_2),
         ] {
-            refuse_unless(is_right, || format!("optimisation.{name} is {value}, not {range}"))?;
+            let is_right = (0.0..1.0).contains(&share);
+            refuse_unless(is_right, || format!("optimisation.{name} is {share}, not in [0, 1)"))?;
         }
-        for (name, value) in [("drop", drop), ("coword_dropout", coword_dropout)] {
-            refuse_unless(is_probability(value), || {
-                format!("context.{name} is {value}, but a probability lies in [0, 1]")
+        // A norm without bound does not clip.
+        refuse_unless(clip_norm > 0.0, || {
+            format!("optimisation.clip_norm is {clip_norm}, not above 0")
+        })?;
+        for (name, rate) in [("schedule.peak", schedule.peak), ("adam.epsilon", adam.epsilon)] {
+            refuse_unless(rate > 0.0 && rate.is_finite(), || {
+                format!("optimisation.{name} is {rate}, not finite and above 0")
             })?;
         }
+        let decay = adam.weight_decay;
+        refuse_unless(decay >= 0.0 && decay.is_finite(), || {
+            format!("optimisation.adam.weight_decay is {decay}, not finite and 0 or more")
+        })?;
+        let ContextRecipe { drop, coword_dropout, .. } = self.context;
+        for (name, probability) in [("drop", drop), ("coword_dropout", coword_dropout)] {
+            refuse_unless((0.0..=1.0).contains(&probability), || {
+                format!("context.{name} is {probability}, but a probability lies in [0, 1]")
+            })?;
+        }
+        Ok(())
+    }
+
+    fn check_counts(&self) -> Result<()> {
         let BatchRecipe { max_tokens, run_length, per_update, .. } = self.batches;
         for (name, count, reason) in [
             ("batches.max_tokens", max_tokens, "a batch needs room for a token"),

@@ -192,6 +192,16 @@ fn a_foreign_directory_is_never_replaced() {
 }
 
 #[test]
+fn nothing_is_prepared_below_a_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("notes.txt");
+    fs::write(&file, "years of work").unwrap();
+    let error = Staging::begin(&file.join("prepared")).unwrap_err().to_string();
+    assert!(error.contains("notes.txt is a file"), "{error}");
+    assert_eq!(fs::read_to_string(&file).unwrap(), "years of work");
+}
+
+#[test]
 fn joint_vocabularies_and_imports() {
     let corpus = corpus();
     let data = corpus.path();
