@@ -122,7 +122,7 @@ fn ten_thousand_requests_and_a_document_of_ten_thousand_sentences_leave_nothing_
     let id =
         request(&server, "POST", "/v1/sessions", &json!({})).1["id"].as_str().unwrap().to_owned();
     let path = format!("/v1/sessions/{id}");
-    let document = sentences(10_000);
+    let document = sentences(20_000);
     let mut sizes = Vec::new();
     let read = |part: &[String]| {
         let body = json!({"sentences": part, "options": {"beam": 1, "max_length": 4}});
@@ -130,10 +130,10 @@ fn ten_thousand_requests_and_a_document_of_ten_thousand_sentences_leave_nothing_
         assert_eq!(status, 200, "{answer}");
         request(&server, "GET", &path, &Value::Null).1["bytes"].as_u64().unwrap()
     };
-    // A server that has seen a quarter of both kinds of work: each thread's part of the allocator has
-    // then the pages it will use, and what is still added is lost memory.
-    let (begun, rest) = document.split_at(2_560);
-    ask(2_500);
+    // A server that has seen as much of both kinds of work as is measured: each thread's part of the
+    // allocator has then the pages it will use, and what is still added is lost memory.
+    let (begun, rest) = document.split_at(10_000);
+    ask(10_000);
     sizes.extend(begun.chunks(256).map(read));
     let before = settled(&server);
     ask(10_000);
