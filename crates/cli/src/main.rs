@@ -5,7 +5,6 @@
 mod commands;
 mod exit;
 mod progress;
-mod reproduce;
 
 use std::process::ExitCode;
 

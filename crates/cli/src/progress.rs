@@ -1,8 +1,10 @@
 //! Progress on standard error: bars on a terminal, lines elsewhere, nothing on request.
 
 use std::io::IsTerminal;
+use std::sync::Mutex;
 
 use abridge_corpus::prepare::{Progress, Silent};
+use abridge_experiments::observer::Observer;
 use indicatif::{ProgressBar, ProgressStyle};
 
 /// The kind of progress that suits where standard error goes.
@@ -69,4 +71,58 @@ impl Progress for Lines {
     }
 
     fn reached(&mut self, _done: u64) {}
+}
+
+/// Tells how an experiment goes: lines that stay and, on a terminal, what goes on now.
+pub struct Narrator {
+    quiet: bool,
+    spinner: Mutex<ProgressBar>,
+}
+
+impl Narrator {
+    /// A quiet one tells nothing.
+    pub fn new(quiet: bool) -> Self {
+        Self { quiet, spinner: Mutex::new(ProgressBar::hidden()) }
+    }
+
+    fn with_spinner(&self, act: impl FnOnce(&mut ProgressBar)) {
+        // A panic elsewhere leaves no bar in a state that matters.
+        act(&mut self.spinner.lock().unwrap_or_else(std::sync::PoisonError::into_inner));
+    }
+}
+
+impl Observer for Narrator {
+    fn line(&self, text: &str) {
+        if !self.quiet {
+            self.with_spinner(|spinner| spinner.suspend(|| eprintln!("{text}")));
+        }
+    }
+
+    fn status(&self, text: &str) {
+        if self.quiet || !std::io::stderr().is_terminal() {
+            return;
+        }
+        self.with_spinner(|spinner| {
+            if spinner.is_hidden() {
+                *spinner = ProgressBar::new_spinner();
+                let style = ProgressStyle::with_template("  {spinner} {elapsed_precise} {msg}");
+                if let Ok(style) = style {
+                    spinner.set_style(style);
+                }
+            }
+            spinner.set_message(text.to_owned());
+            spinner.tick();
+        });
+    }
+
+    fn idle(&self) {
+        self.with_spinner(|spinner| {
+            spinner.finish_and_clear();
+            *spinner = ProgressBar::hidden();
+        });
+    }
+
+    fn preparation(&self) -> Box<dyn Progress> {
+        reporter(self.quiet)
+    }
 }

@@ -2,22 +2,20 @@
 
 use std::io::Write;
 use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 
-use abridge_model::weights::ModelDirectory;
-use abridge_model::{DeviceKind, Preset};
-use anyhow::ensure;
+use abridge_experiments::reproduce::data::Given;
+use abridge_experiments::reproduce::grid::Progress;
+use abridge_experiments::reproduce::run::Reproduction;
+use abridge_experiments::reproduce::scale::Scale;
+use abridge_experiments::reproduce::table::{Only, Pair, Table};
+use abridge_model::DeviceKind;
 use clap::Args;
 
 use crate::exit::{Partly, Stopped};
-use crate::reproduce::cell::{Cell, Outcome, Stored};
-use crate::reproduce::comet;
-use crate::reproduce::data::{Data, Given};
-use crate::reproduce::grid::{Grid, Progress};
-use crate::reproduce::measure;
-use crate::reproduce::results::Results;
-use crate::reproduce::scale::Scale;
-use crate::reproduce::table::{Only, Pair, Table};
+use crate::progress::Narrator;
 
 /// Runs a table of the paper again: trains, translates and scores each of its cells.
 ///
@@ -95,175 +93,52 @@ pub struct Reproduce {
 impl Reproduce {
     /// Runs what is missing, and writes the reports.
     pub fn run(&self) -> anyhow::Result<()> {
-        let pair = self.table.pair(self.pair)?;
-        let mut grid = self.table.grid();
-        if !self.only.is_empty() {
-            grid.retain(|&(preset, c)| self.only.iter().any(|only| only.takes(preset, c)));
-            ensure!(!grid.is_empty(), "--only chooses no cell of --table {}", self.table.name());
-        }
-        ensure!(
-            self.scale == Scale::Tiny || self.data.is_some() || !self.table.is_trained(),
-            "--scale {} needs --data: the practice corpus teaches a tiny network only",
-            self.scale.name()
-        );
-        ensure!(
-            self.table != Table::Comet || self.comet.is_some(),
-            "--table comet needs --comet: the directory of a COMET model, such as the files of \
-             Unbabel/wmt22-comet-da"
-        );
-        match self.table {
-            Table::Parameters => self.parameters(pair, &grid),
-            Table::Memory => self.memory(pair, &grid),
-            _ => self.trained(pair, &grid),
-        }
-    }
-
-    fn parameters(&self, pair: Pair, grid: &[(Preset, usize)]) -> anyhow::Result<()> {
-        let mut outcomes = Vec::new();
-        for &(preset, context) in grid {
-            let vocabulary = measure::PAPER_VOCABULARY;
-            let config = preset.config(abridge_model::Width::Base, vocabulary, vocabulary, context);
-            outcomes.push((self.cell(pair, preset, context), Some(measure::parameters(&config)?)));
-        }
-        let vocabulary = measure::PAPER_VOCABULARY;
-        let notes = vec![format!("width base, vocabularies of {vocabulary}, context size 1")];
-        self.report(&Results::new(self.table, pair, grid, &outcomes, notes))
-    }
-
-    fn memory(&self, pair: Pair, grid: &[(Preset, usize)]) -> anyhow::Result<()> {
-        let vocabulary = measure::PAPER_VOCABULARY;
-        let bar = crate::progress::counter(grid.len(), "cells", self.quiet);
-        let mut outcomes = Vec::new();
-        for &(preset, context) in grid {
-            let config = preset.config(self.scale.width(), vocabulary, vocabulary, context);
-            let outcome = measure::memory(&config, self.device)?;
-            outcomes.push((self.cell(pair, preset, context), Some(outcome)));
-            bar.inc(1);
-        }
-        bar.finish_and_clear();
-        let tokens = abridge_evaluate::profile::ProfileSettings::default().tokens;
-        let notes = vec![
-            format!(
-                "width {}, vocabularies of {vocabulary}, sentences of {tokens} tokens, untrained \
-                 weights",
-                self.scale.width()
-            ),
-            "operation: the peak of memory while translating, beyond the weights; kept: what stays \
-             between two sentences, with keys and values of every layer (of single- and \
-             multi-encoder only token ids, for they read the context again)"
-                .to_owned(),
-            "the paper's Figure 5 shows the memory of a GPU, without figures".to_owned(),
-        ];
-        self.report(&Results::new(self.table, pair, grid, &outcomes, notes))
-    }
-
-    fn trained(&self, pair: Pair, grid: &[(Preset, usize)]) -> anyhow::Result<()> {
-        let from = self.from.as_deref().map(ModelDirectory::open).transpose()?;
-        let from = from.as_ref().map(ModelDirectory::weights_hash);
-        let data = self.prepare(pair)?;
-        let mut cells = Vec::new();
-        for &seed in &self.seeds {
-            for &(preset, context) in grid {
-                let recipe = self.scale.recipe(pair, preset, context, seed, &self.settings)?;
-                let cell = Cell { pair, preset, context, seed };
-                cells.push(Stored::new(cell, recipe, &data.hash, from, &self.out));
-            }
-        }
-        let (stop, signal) = super::train::listen()?;
-        let runner = Grid {
-            data: &data,
-            device: self.device,
-            workers: self.workers,
-            from: self.from.as_deref(),
-            budget: self.budget,
-            quiet: self.quiet,
+        // What is not trained cannot go on later: there Ctrl-C ends the process as usual.
+        let (stop, signal) = if self.table.is_trained() {
+            super::train::listen()?
+        } else {
+            (Arc::new(AtomicBool::new(false)), Arc::new(AtomicUsize::new(0)))
         };
-        let progress = runner.run(&cells, &stop, &signal)?;
-        let mut outcomes: Vec<(Cell, Option<Outcome>)> =
-            cells.iter().map(|stored| (stored.cell, stored.outcome())).collect();
-        if let Some(comet) = &self.comet {
-            comet::add(&cells, &mut outcomes, &data, comet, self.device)?;
-        }
-        let done = outcomes.iter().filter(|(_, outcome)| outcome.is_some()).count();
-        let mut notes = vec![
-            format!("scale {}, {}", self.scale.name(), self.data_name(pair)),
-            format!(
-                "{done} of {} cells are done; seeds {}",
-                cells.len(),
-                self.seeds.iter().map(u64::to_string).collect::<Vec<_>>().join(", ")
-            ),
-        ];
-        notes.extend(from.map(|hash| format!("every cell starts from model {}", &hash[..12])));
-        notes.extend(
-            self.test_documents.map(|count| format!("only the first {count} test documents")),
-        );
-        let largest = grid.iter().map(|&(_, context)| context).max().unwrap_or(0);
-        if let Some(most) = data.contrastive_context(largest)?.filter(|&most| most < largest) {
-            let sentences = if most == 1 { "sentence" } else { "sentences" };
-            notes.push(format!(
-                "the contrastive set has at most {most} {sentences} of context: a model that looks \
-                 further back finds nothing there"
-            ));
-        }
-        let signature = outcomes.iter().find_map(|(_, o)| o.as_ref().map(|o| o.signature.clone()));
-        notes
-            .extend(signature.map(|signature| format!("signature of the first cell: {signature}")));
-        self.report(&Results::new(self.table, pair, grid, &outcomes, notes))?;
-        match progress {
+        let report = self.reproduction().run(&Narrator::new(self.quiet), &stop)?;
+        let mut out = std::io::stdout().lock();
+        write!(out, "{}", report.markdown)?;
+        writeln!(out, "\n{}", report.page.display())?;
+        let (done, all) = report.done;
+        match report.progress {
             Progress::Done => Ok(()),
             Progress::Budget => Err(Partly(format!(
-                "the budget is spent with {done} of {} cells done; the same command goes on",
-                cells.len()
+                "the budget is spent with {done} of {all} cells done; the same command goes on"
             ))
             .into()),
-            Progress::Signal(signal) => Err(Stopped { signal, run: self.out.clone() }.into()),
+            Progress::Stopped => {
+                let signal = signal.load(Ordering::Relaxed);
+                Err(Stopped { signal, run: self.out.clone() }.into())
+            }
         }
     }
 
-    fn cell(&self, pair: Pair, preset: Preset, context: usize) -> Cell {
-        Cell { pair, preset, context, seed: self.seeds.first().copied().unwrap_or(42) }
-    }
-
-    fn prepare(&self, pair: Pair) -> anyhow::Result<Data> {
-        let given = Given {
-            data: self.data.clone(),
-            recipe: self.data_recipe.clone(),
-            contrastive: self.contrastive.clone(),
-            documents: self.documents.clone(),
-            test_documents: self.test_documents,
-        };
-        Data::prepare(pair, &given, &self.out, self.quiet)
-    }
-
-    fn data_name(&self, pair: Pair) -> String {
-        let name = self.data.as_ref().and_then(|path| path.file_name());
-        name.map_or_else(
-            || format!("the practice corpus ({})", pair.name()),
-            |name| name.to_string_lossy().into_owned(),
-        )
-    }
-
-    /// Writes the three files and prints the table.
-    fn report(&self, results: &Results) -> anyhow::Result<()> {
-        std::fs::create_dir_all(&self.out)?;
-        let pair = if self.table.pair(None).ok() == Some(results.pair) { "" } else { "-en-fr" };
-        let name = match self.table {
-            // The paper's counts are of one size only.
-            Table::Parameters => self.table.name().to_owned(),
-            table => format!("{}{pair}-{}", table.name(), self.scale.name()),
-        };
-        let file = |ending: &str| self.out.join(format!("{name}.{ending}"));
-        let markdown = results.to_markdown();
-        super::write_whole(&file("md"), markdown.as_bytes())?;
-        super::write_whole(&file("csv"), results.to_csv().as_bytes())?;
-        super::write_whole(&file("html"), results.to_page().as_bytes())?;
-        if let Some(picture) = results.to_svg() {
-            super::write_whole(&file("svg"), picture.as_bytes())?;
+    fn reproduction(&self) -> Reproduction {
+        Reproduction {
+            table: self.table,
+            pair: self.pair,
+            scale: self.scale,
+            out: self.out.clone(),
+            given: Given {
+                data: self.data.clone(),
+                recipe: self.data_recipe.clone(),
+                contrastive: self.contrastive.clone(),
+                documents: self.documents.clone(),
+                test_documents: self.test_documents,
+            },
+            comet: self.comet.clone(),
+            only: self.only.clone(),
+            seeds: self.seeds.clone(),
+            budget: self.budget,
+            settings: self.settings.clone(),
+            from: self.from.clone(),
+            workers: self.workers,
+            device: self.device,
         }
-        let mut out = std::io::stdout().lock();
-        write!(out, "{markdown}")?;
-        writeln!(out, "\n{}", file("html").display())?;
-        Ok(())
     }
 }
 

@@ -1,7 +1,6 @@
 //! `abridge train`: trains a model on a prepared directory.
 
 mod dry_run;
-mod measure;
 mod watch;
 
 use std::io::Write;
@@ -10,12 +9,13 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
+use abridge_experiments::estimate::Estimate;
+use abridge_experiments::validation::Measure;
 use abridge_model::DeviceKind;
 use abridge_train::{Ending, Options, Ranks, RunPaths, TrainRecipe, Training, Validator};
 use anyhow::Context;
 use clap::Args;
 
-use measure::Measure;
 use watch::Watcher;
 
 /// Trains a model, or goes on with a run that was interrupted.
@@ -77,7 +77,8 @@ impl Train {
         }
         let device = self.device.open()?;
         if self.dry_run {
-            return dry_run::describe(&recipe, &self.data, &device, self.workers);
+            let estimate = Estimate::make(&recipe, &self.data, &device, self.workers)?;
+            return dry_run::describe(&recipe, &estimate);
         }
         let run = self.run.as_deref().context("--run is needed")?;
         let ranks = join()?;

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use super::cell::{Cell, Outcome, Stored};
 use super::data::Data;
-use crate::commands::write_whole;
+use crate::files::write_whole;
 
 /// A score that is kept beside the translation, by the model that gave it.
 #[derive(Serialize, Deserialize)]

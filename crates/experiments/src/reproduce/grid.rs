@@ -11,11 +11,11 @@ use abridge_model::DeviceKind;
 use abridge_train::{Ending, Event, Options, RunPaths, Training};
 use abridge_translate::{BeamSettings, Translator};
 use anyhow::Context;
-use indicatif::{ProgressBar, ProgressStyle};
 
 use super::cell::{Outcome, Stored};
 use super::data::Data;
-use crate::commands::write_whole;
+use crate::files::write_whole;
+use crate::observer::Observer;
 
 /// How far a grid came.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,8 +24,8 @@ pub enum Progress {
     Done,
     /// The budget is spent; the same command goes on.
     Budget,
-    /// A signal came.
-    Signal(usize),
+    /// It was stopped from outside; the same command goes on.
+    Stopped,
 }
 
 /// What a grid runs with.
@@ -40,25 +40,24 @@ pub struct Grid<'a> {
     pub from: Option<&'a Path>,
     /// How long it may take.
     pub budget: Option<Duration>,
-    /// No progress.
-    pub quiet: bool,
+    /// Hears how it goes.
+    pub observer: &'a dyn Observer,
 }
 
 impl Grid<'_> {
     /// Runs the cells that are not done, in order. Stopping loses nothing: training resumes.
-    pub fn run(
-        &self,
-        cells: &[Stored],
-        stop: &AtomicBool,
-        signal: &AtomicUsize,
-    ) -> anyhow::Result<Progress> {
+    pub fn run(&self, cells: &[Stored], stop: &AtomicBool) -> anyhow::Result<Progress> {
         let start = Instant::now();
         let left = cells.iter().filter(|cell| cell.outcome().is_none()).count();
         if left < cells.len() {
-            self.say(&format!("{} of {} cells are there already", cells.len() - left, cells.len()));
+            self.observer.line(&format!(
+                "{} of {} cells are there already",
+                cells.len() - left,
+                cells.len()
+            ));
         }
         for (number, cell) in cells.iter().filter(|cell| cell.outcome().is_none()).enumerate() {
-            self.say(&format!("cell {} of {left}: {}", number + 1, cell.cell.name()));
+            self.observer.line(&format!("cell {} of {left}: {}", number + 1, cell.cell.name()));
             if self.is_spent(start) {
                 return Ok(Progress::Budget);
             }
@@ -67,12 +66,8 @@ impl Grid<'_> {
                 .with_context(|| format!("cell {}", cell.cell.name()))?;
             match outcome {
                 Some(outcome) => cell.keep(&outcome)?,
-                None => {
-                    return Ok(match signal.load(Ordering::Relaxed) {
-                        0 => Progress::Budget,
-                        signal => Progress::Signal(signal),
-                    });
-                }
+                None if self.is_spent(start) => return Ok(Progress::Budget),
+                None => return Ok(Progress::Stopped),
             }
         }
         Ok(Progress::Done)
@@ -98,18 +93,17 @@ impl Grid<'_> {
         let from = self.from.map(Path::to_path_buf);
         let options = Options { workers: self.workers, from, ..Options::default() };
         let mut training = Training::open(cell.recipe.clone(), &paths, &device, options)?;
-        let bar = self.bar();
         let ending = training.run(stop, &mut |event| {
             match event {
                 Event::Updated { update, perplexity, .. } => {
-                    bar.set_message(format!("update {update}  perplexity {perplexity:.2}"));
-                    bar.tick();
+                    let text = format!("update {update}  perplexity {perplexity:.2}");
+                    self.observer.status(&text);
                 }
                 Event::Validated { update, perplexity, best, .. } => {
                     let best = if *best { ", the best so far" } else { "" };
                     let line =
                         format!("  update {update}: validation perplexity {perplexity:.2}{best}");
-                    bar.suspend(|| self.say(&line));
+                    self.observer.line(&line);
                 }
                 _ => {}
             }
@@ -117,7 +111,7 @@ impl Grid<'_> {
                 stop.store(true, Ordering::Relaxed);
             }
         })?;
-        bar.finish_and_clear();
+        self.observer.idle();
         if ending == Ending::Interrupted {
             return Ok(None);
         }
@@ -148,14 +142,12 @@ impl Grid<'_> {
             .map(|document| document.segments.iter().map(|s| s.source.clone()).collect())
             .collect();
         let settings = BeamSettings::default();
-        let bar = self.bar();
         let sentences = AtomicUsize::new(0);
         let translations = translator.translate_documents(&sources, &settings, &|done| {
             let sentences = sentences.fetch_add(done, Ordering::Relaxed) + done;
-            bar.set_message(format!("{sentences} sentences translated"));
-            bar.tick();
+            self.observer.status(&format!("{sentences} sentences translated"));
         })?;
-        bar.finish_and_clear();
+        self.observer.idle();
         let lines: Vec<String> = translations.into_iter().flatten().collect();
         write_whole(&cell.translation(), (lines.join("\n") + "\n").as_bytes())?;
         let segments = self.data.test.iter().flat_map(|document| &document.segments);
@@ -184,24 +176,6 @@ impl Grid<'_> {
             outcome.scores.insert(format!("accuracy at {distance}"), 100.0 * accuracy.share());
         }
         Ok(())
-    }
-
-    fn bar(&self) -> ProgressBar {
-        use std::io::IsTerminal;
-        if self.quiet || !std::io::stderr().is_terminal() {
-            return ProgressBar::hidden();
-        }
-        let bar = ProgressBar::new_spinner();
-        if let Ok(style) = ProgressStyle::with_template("  {spinner} {elapsed_precise} {msg}") {
-            bar.set_style(style);
-        }
-        bar
-    }
-
-    fn say(&self, text: &str) {
-        if !self.quiet {
-            eprintln!("{text}");
-        }
     }
 }
 

@@ -7,6 +7,7 @@
 //! | [`scale`] | how large the networks are |
 //! | [`data`] | what they are trained and tested on |
 //! | [`cell`] | one model at one context size with one seed, kept by the hash of what went in |
+//! | [`run`] | a table from its settings to its results |
 //! | [`grid`] | runs cells until they are done or the budget is spent |
 //! | [`measure`] | cells that need no training |
 //! | [`comet`] | COMET of cells that are done |
@@ -22,5 +23,6 @@ pub mod page;
 pub mod paper;
 pub mod report;
 pub mod results;
+pub mod run;
 pub mod scale;
 pub mod table;

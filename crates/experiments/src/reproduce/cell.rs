@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use super::table::Pair;
-use crate::commands::write_whole;
+use crate::files::write_whole;
 
 /// One place of a grid.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -10,9 +10,8 @@ use abridge_corpus::{ContrastiveInput, ContrastiveSet, Document, Input, read};
 use anyhow::Context;
 
 use super::table::Pair;
-
-const IWSLT_EN_DE: &str = include_str!("../../../../recipes/iwslt17-en-de.toml");
-const IWSLT_EN_FR: &str = include_str!("../../../../recipes/iwslt17-en-fr.toml");
+use crate::observer::Observer;
+use crate::recipes;
 
 /// Where the user's data is.
 #[derive(Clone, Debug, Default)]
@@ -44,10 +43,15 @@ pub struct Data {
 
 impl Data {
     /// Prepares the user's data, or the practice corpus where none is given.
-    pub fn prepare(pair: Pair, given: &Given, out: &Path, quiet: bool) -> anyhow::Result<Self> {
+    pub fn prepare(
+        pair: Pair,
+        given: &Given,
+        out: &Path,
+        observer: &dyn Observer,
+    ) -> anyhow::Result<Self> {
         let (prepared, mut test, contrastive) = match &given.data {
-            Some(data) => Self::from_files(pair, given, data, out, quiet)?,
-            None => Self::practice(pair, given, out, quiet)?,
+            Some(data) => Self::from_files(pair, given, data, out, observer)?,
+            None => Self::practice(pair, given, out, observer)?,
         };
         test.truncate(given.test_documents.unwrap_or(usize::MAX));
         let manifest = FileHash::of(&prepared.join(MANIFEST), MANIFEST)?.sha256;
@@ -82,13 +86,13 @@ impl Data {
         given: &Given,
         data: &Path,
         out: &Path,
-        quiet: bool,
+        observer: &dyn Observer,
     ) -> anyhow::Result<(PathBuf, Vec<Document>, Option<ContrastiveInput>)> {
         let recipe = match &given.recipe {
             Some(file) => Recipe::load(file)?,
             None => toml::from_str(match pair {
-                Pair::EnDe => IWSLT_EN_DE,
-                Pair::EnFr => IWSLT_EN_FR,
+                Pair::EnDe => recipes::IWSLT_EN_DE,
+                Pair::EnFr => recipes::IWSLT_EN_FR,
             })
             .context("the built-in data recipe")?,
         };
@@ -96,7 +100,7 @@ impl Data {
         std::fs::create_dir_all(out.join("data"))?;
         let request =
             Request { recipe: &recipe, data, output: &output, threads: threads(), force: false };
-        prepare(&request, &mut *crate::progress::reporter(quiet))?;
+        prepare(&request, &mut *observer.preparation())?;
         let test = SplitDocuments::read("test", recipe.split("test"), data)?;
         anyhow::ensure!(
             test.has_target(),
@@ -113,7 +117,7 @@ impl Data {
         pair: Pair,
         given: &Given,
         out: &Path,
-        quiet: bool,
+        observer: &dyn Observer,
     ) -> anyhow::Result<(PathBuf, Vec<Document>, Option<ContrastiveInput>)> {
         let language = match pair {
             Pair::EnDe => PracticeLanguage::German,
@@ -130,7 +134,7 @@ impl Data {
             threads: threads(),
             force: false,
         };
-        prepare_practice(&config, &request, &mut *crate::progress::reporter(quiet))?;
+        prepare_practice(&config, &request, &mut *observer.preparation())?;
         let text = output.join("text");
         let target = text.join(format!("test.{}", pair.target()));
         let corpus = read(&Input::parallel(text.join("test.en"), target))?;

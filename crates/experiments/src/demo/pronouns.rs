@@ -6,7 +6,9 @@ const PRONOUNS: [&str; 7] = ["er", "sie", "es", "ihn", "ihm", "ihr", "ihnen"];
 /// A word of a translation; if it is a pronoun, whether the reference has it at the same place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Word<'a> {
+    /// The word.
     pub text: &'a str,
+    /// Whether it is the right pronoun.
     pub right: Option<bool>,
 }
 

@@ -5,6 +5,7 @@ use abridge_train::TrainRecipe;
 use clap::ValueEnum;
 
 use super::table::Pair;
+use crate::recipes;
 
 /// The size of a reproduction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -16,11 +17,6 @@ pub enum Scale {
     /// The paper's: recipes/en-de, recipes/en-fr
     Base,
 }
-
-const PRACTICE: &str = include_str!("../../../../recipes/practice.toml");
-const SMALL: &str = include_str!("../../../../recipes/small/base.toml");
-const EN_DE: &str = include_str!("../../../../recipes/en-de/base.toml");
-const EN_FR: &str = include_str!("../../../../recipes/en-fr/base.toml");
 
 impl Scale {
     /// The name on the command line.
@@ -51,10 +47,10 @@ impl Scale {
         settings: &[String],
     ) -> anyhow::Result<TrainRecipe> {
         let text = match (self, pair) {
-            (Self::Tiny, _) => PRACTICE,
-            (Self::Small, _) => SMALL,
-            (Self::Base, Pair::EnDe) => EN_DE,
-            (Self::Base, Pair::EnFr) => EN_FR,
+            (Self::Tiny, _) => recipes::PRACTICE,
+            (Self::Small, _) => recipes::SMALL,
+            (Self::Base, Pair::EnDe) => recipes::EN_DE,
+            (Self::Base, Pair::EnFr) => recipes::EN_FR,
         };
         let mut all = vec![
             format!("model.preset={preset}"),

@@ -1,7 +1,5 @@
 //! What the two models do differently, in numbers.
 
-use std::path::Path;
-
 use abridge_corpus::{ContrastiveInput, ContrastiveSet, Document, Input, read};
 use abridge_evaluate::inspect::{InspectedDocument, Inspector};
 use abridge_evaluate::picture::Series;
@@ -44,12 +42,12 @@ pub struct Memory {
 
 impl Comparison {
     /// Translates, scores, measures and looks.
-    pub fn make(demo: &Demo, data: &Path) -> anyhow::Result<Self> {
+    pub fn make(demo: &Demo) -> anyhow::Result<Self> {
         let device = DeviceKind::Cpu.open()?;
         let sentence = Translator::open(&demo.model("sentence"), &device)?;
         let inspector = Inspector::open(&demo.model("grouping"), &device)?;
         let grouping = inspector.translator();
-        let text = data.join("text");
+        let text = demo.data().join("text");
         let corpus = read(&Input::parallel(text.join("test.en"), text.join("test.de")))?;
         let place = most_pronouns(&corpus.documents)
             .context("the practice corpus has no test documents")?;

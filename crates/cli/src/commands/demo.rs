@@ -1,0 +1,86 @@
+//! `abridge demo`: the whole walk on what is built in, in a few minutes.
+
+mod terminal;
+
+use std::io::{IsTerminal, Write};
+use std::path::PathBuf;
+use std::sync::atomic::Ordering;
+
+use abridge_train::Ending;
+use clap::Args;
+use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
+
+/// Trains a model without and one with context on the built-in corpus, and shows the difference.
+///
+/// Needs no data and no network; a few minutes on two cores. Writes `report.html` with
+/// translations, accuracy, learning curves and pictures of the memory. Run again, it finds what is
+/// there. Interrupted, it goes on where it was.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  abridge demo
+  abridge demo --out /tmp/demo --updates 300")]
+pub struct Demo {
+    /// Where the corpus, the two models and the report go.
+    #[arg(long, default_value = "demo", value_name = "DIR")]
+    out: PathBuf,
+    /// Updates of each model; fewer are faster and worse.
+    #[arg(long, default_value_t = 1000)]
+    updates: u64,
+}
+
+impl Demo {
+    /// Prepares, trains, compares and says what to try next.
+    pub fn run(&self) -> anyhow::Result<()> {
+        let demo = abridge_experiments::demo::Demo { out: self.out.clone(), updates: self.updates };
+        let manifest = demo.prepare()?;
+        let mut out = std::io::stdout().lock();
+        writeln!(out, "The practice corpus, written by a small grammar inside this program:\n")?;
+        writeln!(out, "{}", manifest.table())?;
+        drop(out);
+        self.train(&demo)?;
+
+        let comparison = demo.compare()?;
+        let mut out = std::io::stdout().lock();
+        terminal::print(&comparison, &mut out)?;
+        writeln!(out, "Learning curves, and pictures of what the memory keeps, are in")?;
+        writeln!(out, "  {}\n", demo.report().display())?;
+        writeln!(out, "Both models stay in {}. Try:\n", self.out.join("models").display())?;
+        for command in demo.commands(&comparison.sentences) {
+            writeln!(out, "  {command}")?;
+        }
+        Ok(())
+    }
+
+    /// Trains what is not there yet, with a bar for each model.
+    fn train(&self, demo: &abridge_experiments::demo::Demo) -> anyhow::Result<()> {
+        let missing = demo.missing();
+        if missing.is_empty() {
+            return Ok(());
+        }
+        let (stop, signal) = super::train::listen()?;
+        let bars = MultiProgress::new();
+        if !std::io::stderr().is_terminal() {
+            bars.set_draw_target(indicatif::ProgressDrawTarget::hidden());
+            eprintln!("training {} for {} updates", missing.join(" and "), self.updates);
+        }
+        let mut named = Vec::new();
+        for &preset in &missing {
+            let style = format!("{preset:<9} {{bar:30}} {{pos}}/{{len}} updates  {{msg}}");
+            let bar = bars.add(ProgressBar::new(self.updates));
+            bar.set_style(ProgressStyle::with_template(&style)?);
+            named.push((preset, bar));
+        }
+        let ending = demo.train(&missing, &stop, &|preset, update, perplexity| {
+            if let Some((_, bar)) = named.iter().find(|(name, _)| *name == preset) {
+                bar.set_position(update);
+                bar.set_message(format!("perplexity {perplexity:.2}"));
+            }
+        });
+        bars.clear()?;
+        if ending? == Ending::Interrupted {
+            let signal = signal.load(Ordering::Relaxed);
+            return Err(crate::exit::Stopped { signal, run: self.out.clone() }.into());
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,86 @@
+//! The demo: a model without context and one with it, trained side by side on the practice corpus.
+//!
+//! | file | what |
+//! | --- | --- |
+//! | `train` | trains both, one core each |
+//! | [`compare`] | what they do differently, in numbers |
+//! | [`pronouns`] | which pronouns of a translation are right |
+//! | `page` | the comparison as a page |
+
+pub mod compare;
+mod page;
+pub mod pronouns;
+mod train;
+
+use std::path::{Path, PathBuf};
+
+use abridge_corpus::practice::PracticeConfig;
+use abridge_corpus::prepare::{Manifest, Recipe, Request, Silent, prepare_practice};
+
+use crate::files::write_whole;
+use compare::Comparison;
+
+/// The two models that are compared.
+pub const PRESETS: [&str; 2] = ["sentence", "grouping"];
+
+/// A demo and where it lives.
+#[derive(Clone, Debug)]
+pub struct Demo {
+    /// Where the corpus, the two models and the report go.
+    pub out: PathBuf,
+    /// Updates of each model.
+    pub updates: u64,
+}
+
+impl Demo {
+    /// Writes and prepares the practice corpus, unless it is there.
+    pub fn prepare(&self) -> anyhow::Result<Manifest> {
+        let config = PracticeConfig::default();
+        let recipe = Recipe::practice(config.language);
+        let request = Request {
+            recipe: &recipe,
+            data: Path::new(""),
+            output: &self.data(),
+            threads: 2,
+            force: false,
+        };
+        Ok(prepare_practice(&config, &request, &mut Silent)?.manifest().clone())
+    }
+
+    /// Compares the two models and writes the page.
+    pub fn compare(&self) -> anyhow::Result<Comparison> {
+        let comparison = Comparison::make(self)?;
+        let page = comparison.page(&self.commands(&comparison.sentences));
+        write_whole(&self.report(), page.as_bytes())?;
+        Ok(comparison)
+    }
+
+    /// The page with translations, accuracy, learning curves and pictures of the memory.
+    pub fn report(&self) -> PathBuf {
+        self.out.join("report.html")
+    }
+
+    fn data(&self) -> PathBuf {
+        self.out.join("data")
+    }
+
+    fn model(&self, preset: &str) -> PathBuf {
+        self.out.join("models").join(preset)
+    }
+
+    fn run_directory(&self, preset: &str) -> PathBuf {
+        self.out.join("runs").join(preset)
+    }
+
+    /// What to try next; `sentences` are those of the compared document.
+    pub fn commands(&self, sentences: &str) -> [String; 3] {
+        let model = self.model("grouping");
+        let (model, text) = (model.display(), self.data().join("text"));
+        let text = text.display();
+        [
+            format!("abridge translate --model {model} {text}/test.en"),
+            format!("abridge inspect --model {model} {text}/test.en --sentences {sentences}"),
+            format!("abridge contrast --model {model} --set {text}/contrastive.json"),
+        ]
+    }
+}

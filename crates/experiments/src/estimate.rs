@@ -1,0 +1,133 @@
+//! What a recipe would train, and what it would cost.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Instant;
+
+use abridge_corpus::batch::{Batch, Batcher, Packed, PlannedBatch};
+use abridge_corpus::prepare::PreparedDirectory;
+use abridge_train::{TrainRecipe, UpdateSettings, Workers, for_model};
+use burn::module::Module;
+use burn::tensor::Device;
+
+/// What an epoch consists of.
+#[derive(Default)]
+struct Epoch {
+    sentences: usize,
+    context_only: usize,
+    /// Tokens of both sides, and how many a layout with padding would take.
+    tokens: usize,
+    padded: usize,
+}
+
+impl Epoch {
+    fn add(&mut self, batch: &Batch) {
+        self.sentences += batch.source_of.len();
+        self.context_only += batch.context_only();
+        for side in [&batch.sentences, &batch.targets] {
+            self.tokens += side.tokens.len();
+            self.padded += side.len() * longest(side);
+        }
+    }
+}
+
+/// What a recipe would train, and what it would cost.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Estimate {
+    /// Parameters of the model.
+    pub parameters: usize,
+    /// Sentences per epoch that are translated.
+    pub sentences: usize,
+    /// Sentences per epoch that are encoded only as the context of others.
+    pub context_only: usize,
+    /// Sentences that are too long for a batch and left out.
+    pub dropped: usize,
+    /// Micro-batches per epoch.
+    pub batches: usize,
+    /// Updates per epoch.
+    pub updates: usize,
+    /// The share of padding that padded batches would have had.
+    pub padding: f64,
+    /// Workers of training.
+    pub workers: usize,
+    /// The memory of the largest update in MiB, where the system tells.
+    pub memory: Option<f64>,
+    /// Seconds of an epoch, at most.
+    pub seconds: f64,
+}
+
+impl Estimate {
+    /// Plans an epoch and tries one update with the largest micro-batches.
+    pub fn make(
+        recipe: &TrainRecipe,
+        data: &Path,
+        device: &Device,
+        workers: Option<usize>,
+    ) -> anyhow::Result<Self> {
+        let data = PreparedDirectory::open(data)?;
+        let vocabularies = &data.manifest().vocabularies;
+        let config = recipe.config(vocabularies.source, vocabularies.target)?;
+        let model = config.init(recipe.seed.0, &device.clone().autodiff())?;
+        let batcher = Batcher::new(Arc::new(data.split("train")?), recipe.batch_settings(&config))?;
+        let plan = batcher.plan(0);
+        let mut epoch = Epoch::default();
+        let mut sizes: Vec<(usize, &PlannedBatch)> = Vec::new();
+        for planned in &plan.batches {
+            let batch = batcher.build(planned);
+            epoch.add(&batch);
+            sizes.push((batch.sentences.tokens.len() + batch.targets.tokens.len(), planned));
+        }
+
+        // The largest micro-batches, one per worker: no update needs more memory.
+        let workers = Workers::new(workers)?;
+        sizes.sort_by_key(|(size, _)| std::cmp::Reverse(*size));
+        let largest = sizes.iter().take(workers.count().min(recipe.batches.per_update));
+        let batches: Vec<_> =
+            largest.map(|(_, planned)| for_model(&batcher.build(planned))).collect();
+        let settings = UpdateSettings {
+            smoothing: recipe.optimisation.label_smoothing,
+            dropout: config.dropout,
+            seed: recipe.seed.0,
+            update: 1,
+            precision: recipe.optimisation.precision,
+        };
+        let start = Instant::now();
+        drop(workers.accumulate(&model, &batches, settings)?);
+        let seconds = start.elapsed().as_secs_f64();
+        let parameters = model.num_params();
+        // The optimiser's two running means come on top.
+        let means = (2 * parameters * size_of::<f32>()) as f64 / f64::from(1 << 20);
+        Ok(Self {
+            parameters,
+            sentences: epoch.sentences,
+            context_only: epoch.context_only,
+            dropped: plan.dropped.len(),
+            batches: plan.batches.len(),
+            updates: plan.batches.len().div_ceil(recipe.batches.per_update),
+            padding: share(epoch.padded - epoch.tokens, epoch.padded),
+            workers: workers.count(),
+            memory: peak_mebibytes().map(|peak| peak + means),
+            seconds: seconds * plan.batches.len() as f64 / batches.len() as f64,
+        })
+    }
+
+    /// The share of sentences that are encoded only as context.
+    pub fn context_share(&self) -> f64 {
+        share(self.context_only, self.sentences)
+    }
+}
+
+fn share(part: usize, whole: usize) -> f64 {
+    part as f64 / whole.max(1) as f64
+}
+
+fn longest(side: &Packed) -> usize {
+    (0..side.len()).map(|i| side.sentence(i).len()).max().unwrap_or(0)
+}
+
+/// The largest resident memory so far, from Linux's `/proc`.
+fn peak_mebibytes() -> Option<f64> {
+    let status = std::fs::read_to_string("/proc/self/status").ok()?;
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
+    Some(line.split_whitespace().next()?.parse::<f64>().ok()? / 1024.0)
+}

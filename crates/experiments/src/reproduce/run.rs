@@ -1,0 +1,251 @@
+//! A table from its settings to its results.
+
+use std::path::PathBuf;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+use abridge_evaluate::profile::ProfileSettings;
+use abridge_model::weights::ModelDirectory;
+use abridge_model::{DeviceKind, Preset, Width};
+use anyhow::ensure;
+
+use super::cell::{Cell, Outcome, Stored};
+use super::comet;
+use super::data::{Data, Given};
+use super::grid::{Grid, Progress};
+use super::measure::{self, PAPER_VOCABULARY};
+use super::results::Results;
+use super::scale::Scale;
+use super::table::{Only, Pair, Table};
+use crate::files::write_whole;
+use crate::observer::Observer;
+
+/// Which table to run again, and how.
+#[derive(Clone, Debug)]
+pub struct Reproduction {
+    /// The table.
+    pub table: Table,
+    /// The languages, where the table leaves a choice.
+    pub pair: Option<Pair>,
+    /// How large.
+    pub scale: Scale,
+    /// Where cells and reports go.
+    pub out: PathBuf,
+    /// The user's data.
+    pub given: Given,
+    /// The directory of a COMET model.
+    pub comet: Option<PathBuf>,
+    /// Only some cells; all if empty.
+    pub only: Vec<Only>,
+    /// Seeds; several give mean and deviation.
+    pub seeds: Vec<u64>,
+    /// How long it may take.
+    pub budget: Option<Duration>,
+    /// Settings of all training recipes, as `key=value`.
+    pub settings: Vec<String>,
+    /// A model directory whose weights every cell starts from.
+    pub from: Option<PathBuf>,
+    /// Workers of training.
+    pub workers: Option<usize>,
+    /// Where to compute.
+    pub device: DeviceKind,
+}
+
+/// The files of a report.
+#[derive(Clone, Debug)]
+pub struct Report {
+    /// The table as Markdown.
+    pub markdown: String,
+    /// The page with plots.
+    pub page: PathBuf,
+    /// How far the cells came.
+    pub progress: Progress,
+    /// Cells that are done, and all.
+    pub done: (usize, usize),
+}
+
+impl Reproduction {
+    /// Runs what is missing, and writes the table as Markdown, CSV, a page and a picture.
+    pub fn run(&self, observer: &dyn Observer, stop: &AtomicBool) -> anyhow::Result<Report> {
+        let pair = self.table.pair(self.pair)?;
+        let mut grid = self.table.grid();
+        if !self.only.is_empty() {
+            grid.retain(|&(preset, c)| self.only.iter().any(|only| only.takes(preset, c)));
+            ensure!(!grid.is_empty(), "--only chooses no cell of --table {}", self.table.name());
+        }
+        ensure!(
+            self.scale == Scale::Tiny || self.given.data.is_some() || !self.table.is_trained(),
+            "--scale {} needs --data: the practice corpus teaches a tiny network only",
+            self.scale.name()
+        );
+        ensure!(
+            self.table != Table::Comet || self.comet.is_some(),
+            "--table comet needs --comet: the directory of a COMET model, such as the files of \
+             Unbabel/wmt22-comet-da"
+        );
+        match self.table {
+            Table::Parameters => self.parameters(pair, &grid),
+            Table::Memory => self.memory(pair, &grid, observer),
+            _ => self.trained(pair, &grid, observer, stop),
+        }
+    }
+
+    fn parameters(&self, pair: Pair, grid: &[(Preset, usize)]) -> anyhow::Result<Report> {
+        let mut outcomes = Vec::new();
+        for &(preset, context) in grid {
+            let config = preset.config(Width::Base, PAPER_VOCABULARY, PAPER_VOCABULARY, context);
+            outcomes.push((self.cell(pair, preset, context), Some(measure::parameters(&config)?)));
+        }
+        let notes = vec![format!("width base, vocabularies of {PAPER_VOCABULARY}, context size 1")];
+        self.report(pair, grid, &outcomes, notes, Progress::Done)
+    }
+
+    fn memory(
+        &self,
+        pair: Pair,
+        grid: &[(Preset, usize)],
+        observer: &dyn Observer,
+    ) -> anyhow::Result<Report> {
+        let mut outcomes = Vec::new();
+        for (done, &(preset, context)) in grid.iter().enumerate() {
+            observer.status(&format!("cell {} of {}", done + 1, grid.len()));
+            let (width, vocabulary) = (self.scale.width(), PAPER_VOCABULARY);
+            let config = preset.config(width, vocabulary, vocabulary, context);
+            let outcome = measure::memory(&config, self.device)?;
+            outcomes.push((self.cell(pair, preset, context), Some(outcome)));
+        }
+        observer.idle();
+        let tokens = ProfileSettings::default().tokens;
+        let notes = vec![
+            format!(
+                "width {}, vocabularies of {PAPER_VOCABULARY}, sentences of {tokens} tokens, \
+                 untrained weights",
+                self.scale.width()
+            ),
+            "operation: the peak of memory while translating, beyond the weights; kept: what stays \
+             between two sentences, with keys and values of every layer (of single- and \
+             multi-encoder only token ids, for they read the context again)"
+                .to_owned(),
+            "the paper's Figure 5 shows the memory of a GPU, without figures".to_owned(),
+        ];
+        self.report(pair, grid, &outcomes, notes, Progress::Done)
+    }
+
+    fn trained(
+        &self,
+        pair: Pair,
+        grid: &[(Preset, usize)],
+        observer: &dyn Observer,
+        stop: &AtomicBool,
+    ) -> anyhow::Result<Report> {
+        let from = self.from.as_deref().map(ModelDirectory::open).transpose()?;
+        let from = from.as_ref().map(ModelDirectory::weights_hash);
+        let data = Data::prepare(pair, &self.given, &self.out, observer)?;
+        let mut cells = Vec::new();
+        for &seed in &self.seeds {
+            for &(preset, context) in grid {
+                let recipe = self.scale.recipe(pair, preset, context, seed, &self.settings)?;
+                let cell = Cell { pair, preset, context, seed };
+                cells.push(Stored::new(cell, recipe, &data.hash, from, &self.out));
+            }
+        }
+        let runner = Grid {
+            data: &data,
+            device: self.device,
+            workers: self.workers,
+            from: self.from.as_deref(),
+            budget: self.budget,
+            observer,
+        };
+        let progress = runner.run(&cells, stop)?;
+        let mut outcomes: Vec<(Cell, Option<Outcome>)> =
+            cells.iter().map(|stored| (stored.cell, stored.outcome())).collect();
+        if let Some(comet) = &self.comet {
+            comet::add(&cells, &mut outcomes, &data, comet, self.device)?;
+        }
+        let notes = self.notes(pair, grid, &data, from, &outcomes)?;
+        self.report(pair, grid, &outcomes, notes, progress)
+    }
+
+    /// What the numbers of trained cells depend on.
+    fn notes(
+        &self,
+        pair: Pair,
+        grid: &[(Preset, usize)],
+        data: &Data,
+        from: Option<&str>,
+        outcomes: &[(Cell, Option<Outcome>)],
+    ) -> anyhow::Result<Vec<String>> {
+        let mut notes = vec![
+            format!("scale {}, {}", self.scale.name(), self.data_name(pair)),
+            format!(
+                "{} of {} cells are done; seeds {}",
+                done(outcomes),
+                outcomes.len(),
+                self.seeds.iter().map(u64::to_string).collect::<Vec<_>>().join(", ")
+            ),
+        ];
+        notes.extend(from.map(|hash| format!("every cell starts from model {}", &hash[..12])));
+        notes.extend(
+            self.given.test_documents.map(|count| format!("only the first {count} test documents")),
+        );
+        let largest = grid.iter().map(|&(_, context)| context).max().unwrap_or(0);
+        if let Some(most) = data.contrastive_context(largest)?.filter(|&most| most < largest) {
+            let sentences = if most == 1 { "sentence" } else { "sentences" };
+            notes.push(format!(
+                "the contrastive set has at most {most} {sentences} of context: a model that looks \
+                 further back finds nothing there"
+            ));
+        }
+        let signature = outcomes.iter().find_map(|(_, o)| o.as_ref().map(|o| o.signature.clone()));
+        notes
+            .extend(signature.map(|signature| format!("signature of the first cell: {signature}")));
+        Ok(notes)
+    }
+
+    fn cell(&self, pair: Pair, preset: Preset, context: usize) -> Cell {
+        Cell { pair, preset, context, seed: self.seeds.first().copied().unwrap_or(42) }
+    }
+
+    fn data_name(&self, pair: Pair) -> String {
+        let name = self.given.data.as_ref().and_then(|path| path.file_name());
+        name.map_or_else(
+            || format!("the practice corpus ({})", pair.name()),
+            |name| name.to_string_lossy().into_owned(),
+        )
+    }
+
+    /// Writes the files.
+    fn report(
+        &self,
+        pair: Pair,
+        grid: &[(Preset, usize)],
+        outcomes: &[(Cell, Option<Outcome>)],
+        notes: Vec<String>,
+        progress: Progress,
+    ) -> anyhow::Result<Report> {
+        let results = Results::new(self.table, pair, grid, outcomes, notes);
+        std::fs::create_dir_all(&self.out)?;
+        let other = if self.table.pair(None).ok() == Some(pair) { "" } else { "-en-fr" };
+        let name = match self.table {
+            // The paper's counts are of one size only.
+            Table::Parameters => self.table.name().to_owned(),
+            table => format!("{}{other}-{}", table.name(), self.scale.name()),
+        };
+        let file = |ending: &str| self.out.join(format!("{name}.{ending}"));
+        let write = |ending: &str, text: &str| write_whole(&file(ending), text.as_bytes());
+        let markdown = results.to_markdown();
+        write("md", &markdown)?;
+        write("csv", &results.to_csv())?;
+        write("html", &results.to_page())?;
+        if let Some(picture) = results.to_svg() {
+            write("svg", &picture)?;
+        }
+        let done = (done(outcomes), outcomes.len());
+        Ok(Report { markdown, page: file("html"), progress, done })
+    }
+}
+
+fn done(outcomes: &[(Cell, Option<Outcome>)]) -> usize {
+    outcomes.iter().filter(|(_, outcome)| outcome.is_some()).count()
+}
