@@ -12,7 +12,6 @@ pub mod formats;
 mod lexicon;
 pub mod practice;
 pub mod prepare;
-mod random;
 pub mod store;
 pub mod tokenizer;
 

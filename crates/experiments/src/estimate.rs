@@ -4,9 +4,10 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Instant;
 
-use abridge_corpus::batch::{Batch, Batcher, Packed, PlannedBatch};
+use abridge_corpus::batch::{Batcher, PlannedBatch};
 use abridge_corpus::prepare::PreparedDirectory;
-use abridge_train::{TrainRecipe, UpdateSettings, Workers, for_model};
+use abridge_model::{Batch, Packed};
+use abridge_train::{TrainRecipe, UpdateSettings, Workers};
 use burn::module::Module;
 use burn::tensor::Device;
 
@@ -22,10 +23,10 @@ struct Epoch {
 
 impl Epoch {
     fn add(&mut self, batch: &Batch) {
-        self.sentences += batch.source_of.len();
-        self.context_only += batch.context_only();
-        for side in [&batch.sentences, &batch.targets] {
-            self.tokens += side.tokens.len();
+        self.sentences += batch.source.examples.len();
+        self.context_only += batch.source.context_only();
+        for side in [&batch.source.sentences, &batch.targets] {
+            self.tokens += side.tokens().len();
             self.padded += side.len() * longest(side);
         }
     }
@@ -75,15 +76,15 @@ impl Estimate {
         for planned in &plan.batches {
             let batch = batcher.build(planned);
             epoch.add(&batch);
-            sizes.push((batch.sentences.tokens.len() + batch.targets.tokens.len(), planned));
+            let tokens = batch.source.sentences.tokens().len() + batch.targets.tokens().len();
+            sizes.push((tokens, planned));
         }
 
         // The largest micro-batches, one per worker: no update needs more memory.
         let workers = Workers::new(workers)?;
         sizes.sort_by_key(|(size, _)| std::cmp::Reverse(*size));
         let largest = sizes.iter().take(workers.count().min(recipe.batches.per_update));
-        let batches: Vec<_> =
-            largest.map(|(_, planned)| for_model(&batcher.build(planned))).collect();
+        let batches: Vec<_> = largest.map(|(_, planned)| batcher.build(planned)).collect();
         let settings = UpdateSettings {
             smoothing: recipe.optimisation.label_smoothing,
             dropout: config.dropout,
@@ -122,7 +123,7 @@ fn share(part: usize, whole: usize) -> f64 {
 }
 
 fn longest(side: &Packed) -> usize {
-    (0..side.len()).map(|i| side.sentence(i).len()).max().unwrap_or(0)
+    side.segments().lengths().max().unwrap_or(0)
 }
 
 /// The largest resident memory so far, from Linux's `/proc`.

@@ -7,7 +7,7 @@ use burn::tensor::Tensor;
 use burn::tensor::activation::softmax;
 
 use crate::attention::{Attention, Looked};
-use crate::batch::check_sequences;
+use crate::checks::check_sequences;
 use crate::config::Context;
 use crate::decoder::{JoinedSentence, LayerSources, Projected, Seen, Sight, Sources};
 use crate::dropout::Dropout;

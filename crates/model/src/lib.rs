@@ -83,7 +83,7 @@
 
 pub mod attended;
 pub mod attention;
-pub mod batch;
+mod checks;
 pub mod config;
 mod context_rows;
 pub mod decoder;
@@ -100,16 +100,15 @@ pub mod linear;
 pub mod memory;
 mod model;
 pub mod ops;
-pub mod packed;
 mod presets;
-pub mod random;
 mod reading;
 pub mod shortener;
-pub mod tokens;
 pub mod weights;
 
+pub use abridge_base::{
+    Batch, Example, Packed, Segments, SourceBatch, batch, packed, random, tokens,
+};
 pub use attended::{Attended, AttentionWeights, MemoryRow};
-pub use batch::{Batch, Example, SourceBatch};
 pub use config::ModelConfig;
 pub use context_rows::ContextRows;
 pub use decoder::Sources;
@@ -120,6 +119,5 @@ pub use encoding::Encoded;
 pub use error::{Error, Result};
 pub use memory::{MemoryEntry, Purpose, Remembered, Translated};
 pub use model::Model;
-pub use packed::{Packed, Segments};
 pub use presets::{Preset, Width};
 pub use reading::{Reading, Seat, StoredEntry};

@@ -96,14 +96,14 @@ impl Model {
     /// # Shapes
     /// - result: `[target tokens, vocabulary]`, logits, packed as `batch.targets`
     pub fn forward(&self, batch: &Batch, dropout: &mut Dropout) -> Result<Tensor<2>> {
-        batch.check(&self.config)?;
+        self.config.check_batch(batch)?;
         let sources = self.look_at(&batch.source, dropout);
         Ok(self.score(&batch.targets, &sources, dropout))
     }
 
     /// The label-smoothed loss of given translations.
     pub fn loss(&self, batch: &Batch, smoothing: f64, dropout: &mut Dropout) -> Result<Loss> {
-        batch.check(&self.config)?;
+        self.config.check_batch(batch)?;
         let sources = self.look_at(&batch.source, dropout);
         let states = self.states_of_targets(&batch.targets, &sources, dropout);
         let weight = self.decoder.embedding.weight.val();
@@ -112,7 +112,7 @@ impl Model {
 
     /// Encodes what is to be translated, and projects it for the decoder.
     pub fn sources(&self, batch: &SourceBatch) -> Result<Sources> {
-        batch.check(&self.config)?;
+        self.config.check_sources(batch)?;
         Ok(self.look_at(batch, &mut Dropout::off()))
     }
 

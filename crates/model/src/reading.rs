@@ -5,7 +5,8 @@
 
 use burn::tensor::Tensor;
 
-use crate::batch::{Example, SourceBatch, check_sequences};
+use crate::batch::{Example, SourceBatch};
+use crate::checks::check_sequences;
 use crate::config::Context;
 use crate::context_rows::ContextRows;
 use crate::decoder::{Seen, Sources};
@@ -45,12 +46,7 @@ pub type StoredEntry = (Tensor<2>, Option<Tensor<2>>);
 impl Model {
     /// Reads sentences: encodes, shortens and projects each of them once.
     pub fn read(&self, sentences: &Packed) -> Result<Vec<Reading>> {
-        let alone = SourceBatch {
-            sentences: sentences.clone(),
-            translations: Packed::default(),
-            examples: Vec::new(),
-        };
-        alone.check(self.config())?;
+        self.config().check_sentences(sentences)?;
         if matches!(self.config().context, Context::SingleEncoder | Context::MultiEncoder) {
             let reading = |tokens: &[u32]| Reading {
                 states: None,
@@ -121,9 +117,7 @@ impl Model {
     /// Brings back what was remembered of a sentence from its tokens and, in models with a memory,
     /// the rows and group weights of its entry; the projections are computed again.
     pub fn remember(&self, tokens: Vec<u32>, entry: Option<StoredEntry>) -> Result<Remembered> {
-        let sentences = Packed::new([&tokens]);
-        SourceBatch { sentences, translations: Packed::default(), examples: Vec::new() }
-            .check(self.config())?;
+        self.config().check_sentences(&Packed::new([&tokens]))?;
         if entry.is_some() != self.shortener.is_some() {
             return Err(foreign());
         }

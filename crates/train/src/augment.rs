@@ -4,32 +4,32 @@
 //! All of it depends on the seed, the update and the place of a micro-batch in it, so neither
 //! workers nor a resume change what is drawn.
 
-use abridge_corpus::batch::Batch;
-use abridge_model::random;
-use abridge_model::tokens::{END, UNKNOWN};
+use abridge_base::tokens::{END, UNKNOWN};
+use abridge_base::{SourceBatch, random};
 
 use crate::recipe::ContextRecipe;
 
-/// Applies what the recipe asks for.
-pub fn augment(batch: &mut Batch, recipe: &ContextRecipe, key: u64) {
+/// Applies what the recipe asks for; `numbers` are those of the examples' sentences in the corpus.
+pub fn augment(batch: &mut SourceBatch, numbers: &[usize], recipe: &ContextRecipe, key: u64) {
     if recipe.random_size {
-        random_size(batch, random::key(&[key, 1]));
+        random_size(batch, numbers, random::key(&[key, 1]));
     }
     if recipe.drop > 0.0 {
-        drop_context(batch, recipe.drop, random::key(&[key, 2]));
+        drop_context(batch, numbers, recipe.drop, random::key(&[key, 2]));
     }
     if recipe.coword_dropout > 0.0 {
-        coword_dropout(batch, recipe.coword_dropout, random::key(&[key, 3]));
+        coword_dropout(batch, numbers, recipe.coword_dropout, random::key(&[key, 3]));
     }
 }
 
 /// Every run of consecutive sentences sees another number of sentences before, from none to all;
 /// the nearest stay.
-fn random_size(batch: &mut Batch, key: u64) {
+fn random_size(batch: &mut SourceBatch, numbers: &[usize], key: u64) {
     let mut previous = None;
     let mut size = 0;
     let mut runs = 0;
-    for (context, &number) in batch.context_of.iter_mut().zip(&batch.numbers) {
+    for (example, &number) in batch.examples.iter_mut().zip(numbers) {
+        let context = &mut example.context;
         if previous.is_none_or(|previous| previous + 1 != number) {
             size = (random::value(key, runs) % (context.len() as u64 + 1)) as usize;
             runs += 1;
@@ -41,10 +41,10 @@ fn random_size(batch: &mut Batch, key: u64) {
 }
 
 /// With the given probability, a sentence sees nothing of what was before.
-fn drop_context(batch: &mut Batch, probability: f64, key: u64) {
-    for (context, &number) in batch.context_of.iter_mut().zip(&batch.numbers) {
+fn drop_context(batch: &mut SourceBatch, numbers: &[usize], probability: f64, key: u64) {
+    for (example, &number) in batch.examples.iter_mut().zip(numbers) {
         if random::uniform(key, number as u64) < probability {
-            context.fill(None);
+            example.context.fill(None);
         }
     }
 }
@@ -54,10 +54,10 @@ fn drop_context(batch: &mut Batch, probability: f64, key: u64) {
 ///
 /// A sentence of a run is another's context, so one with hidden words is a new sentence of the
 /// batch, and is encoded beside the whole one.
-fn coword_dropout(batch: &mut Batch, probability: f64, key: u64) {
-    for (source, &number) in batch.source_of.iter_mut().zip(&batch.numbers) {
+fn coword_dropout(batch: &mut SourceBatch, numbers: &[usize], probability: f64, key: u64) {
+    for (example, &number) in batch.examples.iter_mut().zip(numbers) {
         let key = random::key(&[key, number as u64]);
-        let whole = batch.sentences.sentence(*source);
+        let whole = batch.sentences.get(example.source);
         let hidden: Vec<u32> = whole
             .iter()
             .enumerate()
@@ -68,10 +68,10 @@ fn coword_dropout(batch: &mut Batch, probability: f64, key: u64) {
             .collect();
         if hidden != whole {
             if !batch.translations.is_empty() {
-                let translation = batch.translations.sentence(*source).to_vec();
+                let translation = batch.translations.get(example.source).to_vec();
                 batch.translations.push(&translation);
             }
-            *source = batch.sentences.len();
+            example.source = batch.sentences.len();
             batch.sentences.push(&hidden);
         }
     }
@@ -79,41 +79,47 @@ fn coword_dropout(batch: &mut Batch, probability: f64, key: u64) {
 
 #[cfg(test)]
 mod tests {
+    use abridge_base::Example;
+
     use super::*;
 
     /// Runs of ten sentences with three sentences of context, each of five words.
-    fn batch(runs: usize) -> Batch {
-        let mut batch = Batch::default();
+    fn batch(runs: usize) -> (SourceBatch, Vec<usize>) {
+        let mut batch = SourceBatch::default();
+        let mut numbers = Vec::new();
         for run in 0..runs {
             for place in 0..10 {
                 let number = run * 100 + place;
                 let first = run * 10;
                 batch.sentences.push(&[10, 11, 12, 13, 14, END]);
-                batch.targets.push(&[20, END]);
-                batch.source_of.push(first + place);
                 let context = (1..=3)
                     .rev()
                     .map(|distance| place.checked_sub(distance).map(|previous| first + previous));
-                batch.context_of.push(context.collect());
-                batch.numbers.push(number);
+                let context = context.collect();
+                batch.examples.push(Example { source: first + place, context });
+                numbers.push(number);
             }
         }
+        (batch, numbers)
+    }
+
+    fn augmented(runs: usize, recipe: &ContextRecipe) -> SourceBatch {
+        let (mut batch, numbers) = batch(runs);
+        augment(&mut batch, &numbers, recipe, 7);
         batch
     }
 
     #[test]
     fn nothing_changes_unless_asked() {
-        let mut changed = batch(2);
-        augment(&mut changed, &ContextRecipe::default(), 1);
-        assert_eq!(changed, batch(2));
+        assert_eq!(augmented(2, &ContextRecipe::default()), batch(2).0);
     }
 
     #[test]
     fn whole_contexts_are_dropped_with_the_given_probability() {
-        let mut changed = batch(400);
-        augment(&mut changed, &ContextRecipe { drop: 0.3, ..ContextRecipe::default() }, 7);
+        let changed = augmented(400, &ContextRecipe { drop: 0.3, ..ContextRecipe::default() });
         let (mut dropped, mut all) = (0, 0);
-        for (after, before) in changed.context_of.iter().zip(&batch(400).context_of) {
+        for (after, before) in changed.examples.iter().zip(&batch(400).0.examples) {
+            let (after, before) = (&after.context, &before.context);
             if before.iter().any(Option::is_some) {
                 all += 1;
                 dropped += u32::from(after.iter().all(Option::is_none));
@@ -126,13 +132,13 @@ mod tests {
 
     #[test]
     fn every_run_draws_its_own_context_size_and_keeps_the_nearest() {
-        let mut changed = batch(200);
-        augment(&mut changed, &ContextRecipe { random_size: true, ..ContextRecipe::default() }, 7);
+        let recipe = ContextRecipe { random_size: true, ..ContextRecipe::default() };
+        let changed = augmented(200, &recipe);
         let mut sizes = [0; 4];
-        for run in changed.context_of.chunks(10) {
-            let size = run[9].iter().flatten().count();
+        for run in changed.examples.chunks(10) {
+            let size = run[9].context.iter().flatten().count();
             sizes[size] += 1;
-            for (place, context) in run.iter().enumerate() {
+            for (place, Example { context, .. }) in run.iter().enumerate() {
                 assert_eq!(context.iter().flatten().count(), size.min(place));
                 assert!(context[..3 - size].iter().all(Option::is_none));
             }
@@ -142,23 +148,20 @@ mod tests {
 
     #[test]
     fn words_are_hidden_from_the_sentence_but_not_from_its_followers() {
-        let mut changed = batch(40);
         let recipe = ContextRecipe { coword_dropout: 0.2, ..ContextRecipe::default() };
-        augment(&mut changed, &recipe, 7);
-        assert_eq!(changed.context_of, batch(40).context_of);
+        let changed = augmented(40, &recipe);
         let mut hidden = 0;
-        for &source in &changed.source_of {
-            let sentence = changed.sentences.sentence(source);
+        for (example, before) in changed.examples.iter().zip(&batch(40).0.examples) {
+            assert_eq!(example.context, before.context);
+            let sentence = changed.sentences.get(example.source);
             assert_eq!(sentence.last(), Some(&END));
             hidden += sentence.iter().filter(|&&token| token == UNKNOWN).count();
         }
-        for context in changed.context_of.iter().flatten().flatten() {
-            assert_eq!(changed.sentences.sentence(*context), [10, 11, 12, 13, 14, END]);
+        for context in changed.examples.iter().flat_map(|example| &example.context).flatten() {
+            assert_eq!(changed.sentences.get(*context), [10, 11, 12, 13, 14, END]);
         }
         let share = hidden as f64 / (400.0 * 5.0);
         assert!((share - 0.2).abs() < 0.03, "{share}");
-        let mut again = batch(40);
-        augment(&mut again, &recipe, 7);
-        assert_eq!(again, changed, "the same key draws the same");
+        assert_eq!(augmented(40, &recipe), changed, "the same key draws the same");
     }
 }

@@ -1,7 +1,7 @@
 //! The micro-batches of each update, from epoch to epoch.
 
-use abridge_corpus::batch::{self, Batcher, Plan, Position};
-use abridge_model::{Batch, Example, Packed, SourceBatch, random};
+use abridge_base::{Batch, random};
+use abridge_corpus::batch::{Batcher, Plan, Position};
 
 use crate::augment::augment;
 use crate::ranks::Ranks;
@@ -53,25 +53,9 @@ impl Updates {
         mine.map(|(place, planned)| {
             let mut batch = self.batcher.build(planned);
             let key = random::key(&[recipe.seed.0, update, place as u64]);
-            augment(&mut batch, &recipe.context, key);
-            (place, for_model(&batch))
+            augment(&mut batch.source, &planned.sentences, &recipe.context, key);
+            (place, batch)
         })
         .collect()
-    }
-}
-
-/// The same batch in the network's own type.
-pub fn for_model(batch: &batch::Batch) -> Batch {
-    let packed = |side: &batch::Packed| Packed::new((0..side.len()).map(|i| side.sentence(i)));
-    let examples = batch.source_of.iter().zip(&batch.context_of);
-    let examples =
-        examples.map(|(&source, context)| Example { source, context: context.clone() }).collect();
-    Batch {
-        source: SourceBatch {
-            sentences: packed(&batch.sentences),
-            translations: packed(&batch.translations),
-            examples,
-        },
-        targets: packed(&batch.targets),
     }
 }

@@ -40,7 +40,6 @@ mod update;
 mod validation;
 
 pub use average::{Choice, average};
-pub use batches::for_model;
 pub use checkpoint::{Checkpoints, Found, RunState};
 pub use error::{Error, Result};
 pub use event::{Ending, Event};

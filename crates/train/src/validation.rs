@@ -6,7 +6,6 @@ use abridge_corpus::batch::Batcher;
 use abridge_model::{Dropout, Model};
 
 use crate::Result;
-use crate::batches::for_model;
 use crate::ranks::Ranks;
 
 /// Measures a model in ways that this crate knows nothing of, such as BLEU.
@@ -37,7 +36,7 @@ pub fn loss(model: &Model, split: &Batcher, smoothing: f64, ranks: &dyn Ranks) -
     let plan = split.plan(0);
     let mut sums = [0.0; 3];
     for planned in plan.batches.iter().skip(ranks.rank()).step_by(ranks.count()) {
-        let batch = for_model(&split.build(planned));
+        let batch = split.build(planned);
         let scored = model.loss(&batch, smoothing, &mut Dropout::off())?;
         sums[0] += f64::from(scored.smoothed.into_scalar::<f32>());
         sums[1] += f64::from(scored.likelihood.into_scalar::<f32>());

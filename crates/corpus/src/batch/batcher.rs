@@ -2,13 +2,14 @@
 
 use std::sync::Arc;
 
+use abridge_base::tokens::END;
+use abridge_base::{Batch, Example, Packed};
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 
 use super::plan::{Plan, PlannedBatch};
-use super::{Batch, BatchSettings, Order, runs, shuffled};
+use super::{BatchSettings, Order, runs, shuffled};
 use crate::store::{Side, TokenStore};
-use crate::tokenizer::special::END;
 use crate::{Error, Result};
 
 /// Makes the batches of a corpus.
@@ -82,24 +83,19 @@ impl Batcher {
         }
     }
 
-    /// Gathers the tokens of a planned batch.
+    /// Gathers the tokens of a planned batch: one example per planned sentence, in order.
     pub fn build(&self, planned: &PlannedBatch) -> Batch {
         let mut batch = Batch::default();
+        let source = &mut batch.source;
         // Looked up only; the order comes from the plan.
         let mut places: FxHashMap<usize, usize> = FxHashMap::default();
         let mut place = |sentence: usize| {
             *places.entry(sentence).or_insert_with(|| {
-                batch.sentences.push_with(|tokens| {
-                    self.store.append(Side::Source, sentence, tokens);
-                    tokens.push(END);
-                });
+                self.push(Side::Source, sentence, &mut source.sentences);
                 if self.settings.target_context {
-                    batch.translations.push_with(|tokens| {
-                        self.store.append(Side::Target, sentence, tokens);
-                        tokens.push(END);
-                    });
+                    self.push(Side::Target, sentence, &mut source.translations);
                 }
-                batch.sentences.len() - 1
+                source.sentences.len() - 1
             })
         };
         let context_size = self.settings.context_size;
@@ -112,20 +108,19 @@ impl Batcher {
                 let previous = sentence.checked_sub(distance)?;
                 (previous >= document.start).then(|| place(previous))
             });
-            batch.context_of.push(context.collect());
-            batch.source_of.push(place(sentence));
-            batch.targets.push_with(|tokens| {
-                self.store.append(Side::Target, sentence, tokens);
-                tokens.push(END);
-            });
-            batch.numbers.push(sentence);
+            let context = context.collect();
+            source.examples.push(Example { source: place(sentence), context });
+            self.push(Side::Target, sentence, &mut batch.targets);
         }
         batch
     }
 
-    /// Batches without end, epoch after epoch, from a position on.
-    pub fn batches(&self, from: Position) -> Batches<'_> {
-        Batches { batcher: self, plan: self.plan(from.epoch), position: from }
+    /// Adds a sentence of the store with its end.
+    fn push(&self, side: Side, sentence: usize, sequences: &mut Packed) {
+        sequences.push_with(|tokens| {
+            self.store.append(side, sentence, tokens);
+            tokens.push(END);
+        });
     }
 }
 
@@ -136,47 +131,4 @@ pub struct Position {
     pub epoch: u64,
     /// How many batches of it are done.
     pub batch: usize,
-}
-
-/// Walks through the epochs.
-#[derive(Debug)]
-pub struct Batches<'a> {
-    batcher: &'a Batcher,
-    plan: Plan,
-    position: Position,
-}
-
-impl Batches<'_> {
-    /// Where the next batch comes from.
-    ///
-    /// After the last batch of an epoch this is its end, until the next batch is asked for; so a
-    /// trainer sees `is_epoch_done` before the next epoch starts.
-    pub fn position(&self) -> Position {
-        self.position
-    }
-
-    /// Whether every batch of the current epoch is done.
-    pub fn is_epoch_done(&self) -> bool {
-        self.position.batch >= self.plan.batches.len()
-    }
-
-    /// The number of batches in the current epoch.
-    pub fn batches_in_epoch(&self) -> usize {
-        self.plan.batches.len()
-    }
-}
-
-impl Iterator for Batches<'_> {
-    type Item = Batch;
-
-    /// The next batch; there always is one.
-    fn next(&mut self) -> Option<Batch> {
-        if self.is_epoch_done() {
-            self.position = Position { epoch: self.position.epoch + 1, batch: 0 };
-            self.plan = self.batcher.plan(self.position.epoch);
-        }
-        let planned = self.plan.batches.get(self.position.batch)?;
-        self.position.batch += 1;
-        Some(self.batcher.build(planned))
-    }
 }

@@ -2,9 +2,10 @@
 
 use std::ops::Range;
 
+use abridge_base::random::Random;
+
 use super::BatchSettings;
 use super::plan::{Plan, PlannedBatch};
-use crate::random::Random;
 use crate::store::{Side, TokenStore};
 
 /// Tells this use of the seed from others.

@@ -5,9 +5,10 @@
 //! `</s>`; the size is the larger. So a larger context makes smaller batches and more updates, as
 //! in the published experiments. The random order is not that of fairseq's generator.
 
+use abridge_base::random::Random;
+
 use super::BatchSettings;
 use super::plan::{Plan, PlannedBatch};
-use crate::random::Random;
 use crate::store::{Side, TokenStore};
 
 const COMPOSITION: u64 = 2;

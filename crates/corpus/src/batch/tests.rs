@@ -3,11 +3,12 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use abridge_base::Example;
+use abridge_base::tokens::END;
 use proptest::prelude::*;
 
 use super::*;
 use crate::store::{EncodedSide, Side, StoreContent, TokenStore};
-use crate::tokenizer::special::{END, PAD};
 
 /// A corpus of documents of (source length, target length); every source token says which sentence
 /// it belongs to.
@@ -43,18 +44,21 @@ fn a_batch_holds_each_sentence_once_and_points_at_context() {
     let batcher =
         Batcher::new(two_documents(), settings(2, 100, Order::Runs { run_length: 8 })).unwrap();
     let batch = batcher.build(&PlannedBatch { sentences: vec![1, 2, 4] });
-    assert_eq!(batch.sentences.len(), 5);
-    assert_eq!(batch.sentences.sentence(0), [100, 100, END]);
-    assert_eq!(batch.sentences.sentence(1), [101, END]);
-    assert_eq!(batch.sentences.sentence(2), [102, 102, 102, 102, END]);
-    assert_eq!(batch.source_of, [1, 2, 4]);
+    let sentences = &batch.source.sentences;
+    assert_eq!(sentences.len(), 5);
+    assert_eq!(sentences.get(0), [100, 100, END]);
+    assert_eq!(sentences.get(1), [101, END]);
+    assert_eq!(sentences.get(2), [102, 102, 102, 102, END]);
     assert_eq!(
-        batch.context_of,
-        [vec![None, Some(0)], vec![Some(0), Some(1)], vec![None, Some(3)]]
+        batch.source.examples,
+        [
+            Example { source: 1, context: vec![None, Some(0)] },
+            Example { source: 2, context: vec![Some(0), Some(1)] },
+            Example { source: 4, context: vec![None, Some(3)] },
+        ]
     );
-    assert_eq!(batch.targets.sentence(2), [50_004, 50_004, END]);
-    assert_eq!(batch.numbers, [1, 2, 4]);
-    assert_eq!(batch.context_only(), 2);
+    assert_eq!(batch.targets.get(2), [50_004, 50_004, END]);
+    assert_eq!(batch.source.context_only(), 2);
 }
 
 #[test]
@@ -125,7 +129,10 @@ fn longer_runs_encode_fewer_sentences_again() {
         let settings = settings(3, 2000, Order::Runs { run_length });
         let batcher = Batcher::new(Arc::clone(&store), settings).unwrap();
         let plan = batcher.plan(0);
-        plan.batches.iter().map(|planned| batcher.build(planned).context_only()).sum::<usize>()
+        plan.batches
+            .iter()
+            .map(|planned| batcher.build(planned).source.context_only())
+            .sum::<usize>()
     };
     assert!(extra(32) * 3 < extra(8));
 }
@@ -169,24 +176,23 @@ proptest! {
         let batcher = Batcher::new(Arc::clone(&store), settings(context, budget, order)).unwrap();
         for planned in batcher.plan(0).batches {
             let batch = batcher.build(&planned);
-            prop_assert_eq!(&batch.numbers, &planned.sentences);
+            let sentences = &batch.source.sentences;
+            prop_assert_eq!(batch.source.examples.len(), planned.sentences.len());
             // Each distinct sentence once. Empty ones all look the same, so count the others.
-            let named: Vec<u32> = (0..batch.sentences.len())
-                .map(|index| batch.sentences.sentence(index)[0])
-                .filter(|&token| token != END)
-                .collect();
+            let named: Vec<u32> =
+                sentences.iter().map(|tokens| tokens[0]).filter(|&token| token != END).collect();
             prop_assert_eq!(named.iter().collect::<BTreeSet<_>>().len(), named.len());
             let expect = |index: usize, sentence: usize| {
                 let mut tokens = Vec::new();
                 store.append(Side::Source, sentence, &mut tokens);
                 tokens.push(END);
-                batch.sentences.sentence(index) == tokens
+                sentences.get(index) == tokens
             };
-            for (target, &sentence) in batch.numbers.iter().enumerate() {
-                prop_assert!(expect(batch.source_of[target], sentence));
+            for (example, &sentence) in batch.source.examples.iter().zip(&planned.sentences) {
+                prop_assert!(expect(example.source, sentence));
                 let document = store.document(store.document_of(sentence));
-                prop_assert_eq!(batch.context_of[target].len(), context);
-                for (slot, entry) in batch.context_of[target].iter().enumerate() {
+                prop_assert_eq!(example.context.len(), context);
+                for (slot, entry) in example.context.iter().enumerate() {
                     let distance = context - slot;
                     let inside = sentence >= document.start + distance;
                     prop_assert_eq!(entry.is_some(), inside);
@@ -195,46 +201,10 @@ proptest! {
                     }
                 }
             }
-            if matches!(order, Order::Runs { .. }) && batch.numbers.len() > 1 {
-                prop_assert!(batch.sentences.tokens.len() <= budget);
-                prop_assert!(batch.targets.tokens.len() <= budget);
+            if matches!(order, Order::Runs { .. }) && planned.sentences.len() > 1 {
+                prop_assert!(sentences.tokens().len() <= budget);
+                prop_assert!(batch.targets.tokens().len() <= budget);
             }
         }
-    }
-
-    #[test]
-    fn resumes_anywhere(
-        corpus in corpora(), order in orders(), budget in 10usize..100, stop in 0usize..12,
-    ) {
-        let batcher = Batcher::new(store(&corpus), settings(2, budget, order)).unwrap();
-        let mut whole = batcher.batches(Position::default());
-        let before: Vec<Batch> = whole.by_ref().take(stop).collect();
-        prop_assert_eq!(before.len(), stop);
-        let saved = serde_json::to_string(&whole.position()).unwrap();
-        let rest: Vec<Batch> = whole.take(5).collect();
-        let position = serde_json::from_str(&saved).unwrap();
-        let resumed: Vec<Batch> = batcher.batches(position).take(5).collect();
-        prop_assert_eq!(rest, resumed);
-    }
-
-    #[test]
-    fn padded_view_wastes_less_than_a_tenth(lengths in prop::collection::vec(0usize..80, 0..60)) {
-        let mut packed = Packed::default();
-        for (index, &length) in lengths.iter().enumerate() {
-            packed.push(&vec![10 + index as u32; length]);
-        }
-        let mut rows = Vec::new();
-        for group in padded_groups(&packed, 0.1) {
-            let padding = group.tokens.iter().filter(|&&token| token == PAD).count();
-            prop_assert!(padding == 0 || (padding as f64) < 0.1 * group.tokens.len() as f64);
-            for (row, &index) in group.rows.iter().enumerate() {
-                let tokens = &group.tokens[row * group.width..(row + 1) * group.width];
-                prop_assert_eq!(&tokens[..group.lengths[row]], packed.sentence(index));
-                prop_assert!(tokens[group.lengths[row]..].iter().all(|&token| token == PAD));
-            }
-            rows.extend(group.rows);
-        }
-        rows.sort_unstable();
-        prop_assert_eq!(rows, (0..lengths.len()).collect::<Vec<_>>());
     }
 }

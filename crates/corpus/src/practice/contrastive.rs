@@ -1,5 +1,7 @@
 //! The contrastive set: the same sentence after different nouns.
 
+use abridge_base::random::Random;
+
 use super::annotated::{AnnotatedDocument, annotate};
 use super::lexicon::Gender;
 use super::plan::{self, Asked};
@@ -8,7 +10,6 @@ use super::sentence::{Mention, Sentence};
 use super::split::{MOST_ATTEMPTS, Seen, Split, exhausted};
 use super::story::{Story, unused_noun};
 use super::{Case, LONGEST_DISTANCE, Number, PracticeConfig, PracticeLanguage};
-use crate::random::Random;
 use crate::{ContrastiveItem, ContrastiveSet, Result};
 
 /// The kinds of pronouns that show a gender.

@@ -1,9 +1,10 @@
 //! Which kind of sentence comes when: distances between pronouns and their antecedents.
 
+use abridge_base::random::Random;
+
 use super::sentence::Sentence;
 use super::story::Story;
 use super::{Case, LONGEST_DISTANCE, Number, PracticeConfig, PracticeLanguage};
-use crate::random::Random;
 
 /// A document for training, validation or testing, with pronouns at all distances.
 ///

@@ -2,9 +2,10 @@
 
 use std::collections::BTreeMap;
 
+use abridge_base::random::Random;
+
 use super::annotated::{AnnotatedDocument, annotate};
 use super::{PracticeConfig, plan};
-use crate::random::Random;
 use crate::{Document, Error, Result};
 
 /// A part of the corpus. The numbers are part of the format: they key the randomness.

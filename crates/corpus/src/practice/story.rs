@@ -1,5 +1,7 @@
 //! Writes a story sentence by sentence, keeping track of who and what has been mentioned.
 
+use abridge_base::random::Random;
+
 use super::adverbials::{
     ASIDE_SLOTS, Adverbial, AsideSlot, BEGINNINGS, CONTINUATIONS, COUNTRIES, Time,
 };
@@ -9,7 +11,6 @@ use super::templates::{
     FILLERS, INTRODUCTIONS, OBJECTS, OPENINGS, REMINDERS, SAME_SENTENCE, SUBJECTS, Template,
 };
 use super::{Case, Number, PracticeLanguage};
-use crate::random::Random;
 
 /// A story in the making.
 pub(super) struct Story {

@@ -32,6 +32,11 @@ impl Segments {
         Self { offsets }
     }
 
+    /// Adds a segment of the given length.
+    pub fn push(&mut self, length: usize) {
+        self.offsets.push(self.rows() + length);
+    }
+
     /// The number of segments.
     pub fn len(&self) -> usize {
         self.offsets.len() - 1
@@ -87,6 +92,18 @@ impl Packed {
         Self { tokens, segments: Segments::from_lengths(lengths) }
     }
 
+    /// Adds a sequence.
+    pub fn push(&mut self, sequence: &[u32]) {
+        self.push_with(|tokens| tokens.extend_from_slice(sequence));
+    }
+
+    /// Adds the sequence that `append` puts after the tokens that are there.
+    pub fn push_with(&mut self, append: impl FnOnce(&mut Vec<u32>)) {
+        let before = self.tokens.len();
+        append(&mut self.tokens);
+        self.segments.push(self.tokens.len() - before);
+    }
+
     /// All tokens, in order.
     pub fn tokens(&self) -> &[u32] {
         &self.tokens
@@ -130,5 +147,10 @@ mod tests {
         assert_eq!(packed.get(1), [0u32; 0]);
         assert_eq!(packed.iter().last(), Some(&[5][..]));
         assert_eq!(packed.segments().rows(), 4);
+        let mut pushed = Packed::default();
+        pushed.push(&[7, 8, 9]);
+        pushed.push(&[]);
+        pushed.push_with(|tokens| tokens.push(5));
+        assert_eq!(pushed, packed);
     }
 }
