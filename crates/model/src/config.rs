@@ -34,6 +34,11 @@ pub struct ModelConfig {
     #[serde(default = "default_max_positions")]
     pub max_positions: usize,
 
+    /// Whether source, target and output share one embedding, which is stored once as
+    /// `decoder.embedding`. The vocabularies must be the same.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub shared_embeddings: bool,
+
     /// Where context enters the network.
     #[serde(default)]
     pub context: Context,
@@ -232,6 +237,13 @@ impl ModelConfig {
                 format!("{name} is {size}, but the special tokens alone are {specials}")
             })?;
         }
+        let (source, target) = (self.source_vocabulary, self.target_vocabulary);
+        refuse_if(self.shared_embeddings && source != target, || {
+            format!(
+                "shared_embeddings needs one vocabulary for both languages, but \
+                 source_vocabulary is {source} and target_vocabulary is {target}"
+            )
+        })?;
         refuse_if(!self.width.is_multiple_of(self.heads), || {
             format!("width {} cannot be divided among {} heads", self.width, self.heads)
         })?;
@@ -371,6 +383,13 @@ mod tests {
         assert!(reason(|c| c.integration = None).contains("\"serial\""));
         assert!(reason(|c| c.dropout = 1.0).contains("not in [0, 1)"));
         assert!(reason(|c| c.context_size = 5_000).contains("segment embeddings"));
+        assert!(
+            reason(|c| {
+                c.shared_embeddings = true;
+                c.source_vocabulary = 99;
+            })
+            .contains("one vocabulary for both languages")
+        );
         assert!(reason(|c| c.source_vocabulary = 3).contains("special tokens"));
         assert!(
             reason(|c| {

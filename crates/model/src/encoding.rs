@@ -44,7 +44,7 @@ impl Model {
     /// # Shapes
     /// - result: `[tokens, width]`
     pub(crate) fn states(&self, sequences: &Packed, dropout: &mut Dropout) -> Tensor<2> {
-        let embedded = self.source_embedding.forward(sequences, dropout);
+        let embedded = self.source_embedding().forward(sequences, dropout);
         self.encoder.forward(embedded, sequences.segments(), dropout)
     }
 
@@ -63,7 +63,7 @@ impl Model {
         }
         let mut embedded = self.decoder.embedding.forward(target, dropout);
         if !source.is_empty() {
-            let source = self.source_embedding.forward(source, dropout);
+            let source = self.source_embedding().forward(source, dropout);
             embedded = Tensor::cat(vec![source, embedded], 0);
         }
         let lengths = source.segments().lengths().chain(target.segments().lengths());
@@ -125,7 +125,7 @@ impl Model {
                 .into_iter()
                 .collect();
         }
-        let embedded = self.source_embedding.forward(&contexts, dropout);
+        let embedded = self.source_embedding().forward(&contexts, dropout);
         encoded.context = self
             .context_encoder
             .as_ref()

@@ -20,8 +20,9 @@ use crate::{Error, Result};
 /// A context-aware translation model: any of the ten of the paper, and their combinations.
 #[derive(Module, Debug)]
 pub struct Model {
-    /// Source words, shared by both encoders where there are two.
-    pub source_embedding: TokenEmbedding,
+    /// Source words, shared by both encoders where there are two; none where the decoder's
+    /// embedding serves both languages.
+    pub source_embedding: Option<TokenEmbedding>,
     /// Reads sentences (or the joined text of the single-encoder model).
     pub encoder: Encoder,
     /// Reads the joined context of the multi-encoder model.
@@ -41,7 +42,8 @@ impl ModelConfig {
     pub fn init(&self, seed: u64, device: &Device) -> Result<Model> {
         self.check()?;
         let mut init = Init::new(seed, device);
-        let source_embedding = TokenEmbedding::new(self.source_vocabulary, self.width, &mut init);
+        let source_embedding = (!self.shared_embeddings)
+            .then(|| TokenEmbedding::new(self.source_vocabulary, self.width, &mut init));
         let encoder = Encoder::new(self, &mut init);
         let context_encoder =
             (self.context == Context::MultiEncoder).then(|| Encoder::new(self, &mut init));
@@ -73,7 +75,12 @@ impl Model {
 
     /// The device that its weights are on.
     pub fn device(&self) -> Device {
-        self.source_embedding.weight.lazy_device()
+        self.decoder.embedding.weight.lazy_device()
+    }
+
+    /// Embeds source words.
+    pub fn source_embedding(&self) -> &TokenEmbedding {
+        self.source_embedding.as_ref().unwrap_or(&self.decoder.embedding)
     }
 
     /// The same network with leaves of its own in the graph of derivatives; the weights are shared.

@@ -199,6 +199,7 @@ impl Width {
             decoder_layers: layers,
             dropout: 0.3,
             max_positions: 1024,
+            shared_embeddings: false,
             context: Context::None,
             context_size: 0,
             shortener: None,

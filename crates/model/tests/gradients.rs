@@ -163,23 +163,33 @@ fn baselines() {
 }
 
 #[test]
+fn shared_embeddings() {
+    for preset in [Preset::Sentence, Preset::MultiEncoder, Preset::Grouping] {
+        let config = ModelConfig { shared_embeddings: true, ..config(preset, 2) };
+        check_against_differences(&config, |name| name == "decoder.embedding.weight");
+    }
+}
+
+#[test]
 fn every_parameter_of_every_preset_is_trained() {
     let device = device();
-    for preset in Preset::ALL {
-        let config = config(preset, 2);
+    let all = Preset::ALL.iter().flat_map(|preset| common::KINDS.map(|kind| (preset, kind)));
+    for (&preset, (kind, change)) in all {
+        let mut config = config(preset, 2);
+        change(&mut config);
         let model = config.init(5, &device).unwrap();
         let batch = batch(&[document(31, 6), document(32, 3)], &config);
         for (name, gradient) in gradients(&model, &loss(&model, &batch).backward()) {
-            assert!(gradient.iter().all(|x| x.is_finite()), "{preset}: {name}");
+            assert!(gradient.iter().all(|x| x.is_finite()), "{preset}, {kind}: {name}");
             let largest = gradient.iter().fold(0.0, |m: f64, x| m.max(x.abs()));
             // Adding a constant to all scores of a softmax or sparsemax changes nothing: there is
             // nothing to learn in a key's bias, nor in the bias of selecting's scores.
             let is_constant_shift = name.ends_with("key.bias")
                 || (preset == Preset::Selecting && name.ends_with("scores.output.bias"));
             if is_constant_shift {
-                assert!(largest < 1e-12, "{preset}: {name}: {largest:e}");
+                assert!(largest < 1e-12, "{preset}, {kind}: {name}: {largest:e}");
             } else {
-                assert!(largest > 1e-9, "{preset}: {name} gets no gradient");
+                assert!(largest > 1e-9, "{preset}, {kind}: {name} gets no gradient");
             }
         }
     }

@@ -8,16 +8,11 @@ use abridge_model::{
     Batch, Dropout, Example, Model, Packed, Preset, Purpose, Reading, Seat, SourceBatch,
 };
 use burn::tensor::Device;
-use common::{batch, context_sizes, difference, document, model, values};
+use common::{batch, difference, document, model, values};
 
-/// For every preset and context size.
-fn for_all(check: impl Fn(Preset, &Model)) {
-    let device = Device::flex();
-    for preset in Preset::ALL {
-        for context_size in context_sizes(preset) {
-            check(preset, &model(preset, context_size, &device));
-        }
-    }
+/// For every preset, context size and kind.
+fn for_all(check: impl Fn(&str, &Model)) {
+    common::for_all(&Device::flex(), check);
 }
 
 fn logits(model: &Model, batch: &Batch) -> Vec<f64> {

@@ -1,6 +1,8 @@
 //! Decoding without the engine gives what decoding with it gives.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+mod common;
+
 use abridge_model::lean::{MostProbable, Wanted};
 use abridge_model::tokens::END;
 use abridge_model::weights::Precision;
@@ -29,10 +31,14 @@ fn sources(model: &Model, sentences: usize) -> abridge_model::Sources {
 }
 
 #[test]
-fn steps_equal_those_of_the_engine_for_every_preset() {
-    for preset in Preset::ALL {
-        for (gate, as_published) in [(false, false), (true, false), (true, true)] {
-            let mut config = preset.config(Width::Tiny, 50, 53, 3);
+fn steps_equal_those_of_the_engine_for_every_preset_and_kind() {
+    let variants = [(false, false), (true, false), (true, true)];
+    for (kind, change) in common::KINDS {
+        for (preset, (gate, as_published)) in
+            Preset::ALL.iter().flat_map(|preset| variants.map(|variant| (preset, variant)))
+        {
+            let mut config = preset.config(Width::Tiny, 53, 53, 3);
+            change(&mut config);
             if config.has_context_attention() {
                 config.gate = gate;
             }
@@ -48,7 +54,7 @@ fn steps_equal_those_of_the_engine_for_every_preset() {
                 for (i, (ours, expected)) in ours.iter().zip(expected.iter::<f32>()).enumerate() {
                     assert!(
                         (ours - expected).abs() < 1e-4,
-                        "{preset}, step {step}, {i}: {ours} for {expected}"
+                        "{preset}, {kind}, step {step}, {i}: {ours} for {expected}"
                     );
                 }
                 // Some hypotheses go on twice, some not at all, and a sentence ends.

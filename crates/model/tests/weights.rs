@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 
 use abridge_model::weights::{FairseqCheckpoint, ModelDirectory};
 use abridge_model::{Error, ModelConfig, Preset, random};
+use burn::module::Module;
 use burn::tensor::Device;
 use common::{config, model, values};
 
@@ -29,13 +30,16 @@ fn refusal(config: &ModelConfig, file: &Path) -> String {
 #[test]
 fn weights_come_back_bit_for_bit() {
     let folder = tempfile::tempdir().unwrap();
-    for preset in Preset::ALL {
-        let (config, file) = saved(folder.path(), preset);
+    let all = Preset::ALL.iter().flat_map(|&preset| common::KINDS.map(|kind| (preset, kind)));
+    for (preset, (kind, change)) in all {
+        let (mut config, file) = saved(folder.path(), preset);
+        change(&mut config);
+        config.init(3, &Device::flex()).unwrap().save(&file).unwrap();
         let bytes = fs::read(&file).unwrap();
         let loaded = config.load(&file, &Device::flex()).unwrap();
         let again = folder.path().join("again.safetensors");
         loaded.save(&again).unwrap();
-        assert!(bytes == fs::read(&again).unwrap(), "{preset}");
+        assert!(bytes == fs::read(&again).unwrap(), "{preset}, {kind}");
     }
     let files: Vec<_> = fs::read_dir(folder.path()).unwrap().collect();
     assert_eq!(files.len(), 2, "nothing half-written is left behind: {files:?}");
@@ -55,6 +59,18 @@ fn names_are_paths_in_the_network() {
     ] {
         assert!(names.iter().any(|n| n == name), "{name} is not among {names:?}");
     }
+}
+
+#[test]
+fn shared_embeddings_are_stored_once() {
+    let mut config = config(Preset::Grouping, 1);
+    let count = |config: &ModelConfig| config.init(3, &Device::flex()).unwrap().num_params();
+    let apart = count(&config);
+    config.shared_embeddings = true;
+    assert_eq!(count(&config) + config.source_vocabulary * config.width, apart);
+    let model = config.init(3, &Device::flex()).unwrap();
+    let names: Vec<String> = model.parameters().into_iter().map(|p| p.name).collect();
+    assert!(names.iter().all(|name| name != "source_embedding.weight"), "{names:?}");
 }
 
 #[test]
@@ -204,7 +220,7 @@ fn a_damaged_checkpoint_is_refused() {
             checkpoint.load(&config, &Device::flex())
         });
         if let Ok(model) = loaded {
-            assert!(values(&model.source_embedding.weight.val()).len() == 30 * 16);
+            assert!(values(&model.source_embedding().weight.val()).len() == 30 * 16);
         }
     }
 }

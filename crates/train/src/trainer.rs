@@ -9,7 +9,7 @@ use std::time::Instant;
 
 use abridge_corpus::batch::Batcher;
 use abridge_corpus::prepare::PreparedDirectory;
-use abridge_corpus::store::TokenStore;
+use abridge_corpus::store::{Side, TokenStore};
 use abridge_model::{Batch, Model};
 use burn::module::Module;
 use burn::tensor::Device;
@@ -78,6 +78,9 @@ impl Training {
         let data = PreparedDirectory::open(paths.data)?;
         let vocabularies = &data.manifest().vocabularies;
         let config = recipe.config(vocabularies.source, vocabularies.target)?;
+        if config.shared_embeddings {
+            check_joint(&data)?;
+        }
         let settings = recipe.batch_settings(&config);
         let split = |name: &str| -> Result<Batcher> {
             let store: TokenStore = data.split(name)?;
@@ -325,6 +328,19 @@ impl Training {
             watch(event);
         }
     }
+}
+
+/// One embedding for both languages means the same only if a number is the same piece in both.
+fn check_joint(data: &PreparedDirectory) -> Result<()> {
+    let (source, target) = (data.tokenizer(Side::Source)?, data.tokenizer(Side::Target)?);
+    if source.difference(&target).is_none() {
+        return Ok(());
+    }
+    Err(Error::Recipe(
+        "model.change.shared_embeddings needs one vocabulary for both languages, but the data have \
+         two; prepare them with --joint"
+            .into(),
+    ))
 }
 
 fn refusal(run: &Path, changed: &[String]) -> Error {

@@ -11,7 +11,7 @@ use std::sync::atomic::AtomicBool;
 use abridge_model::Model;
 use abridge_train::{Ending, Error, Event, Options, Training, Validator};
 
-use common::{data, go_on, one_worker, open, open_with, recipe, train};
+use common::{data, go_on, one_worker, open, open_with, prepare_as, recipe, train};
 
 fn weights(training: &Training, folder: &Path) -> Vec<u8> {
     let file = folder.join("compare.safetensors");
@@ -45,6 +45,27 @@ fn the_loss_falls() {
     assert!(validated[2] < validated[0] - 0.5, "{validated:?}");
     assert_eq!(training.state().best_update, 30);
     training.best_model().unwrap();
+}
+
+#[test]
+fn shared_embeddings_need_a_joint_vocabulary_and_then_learn() {
+    let folder = tempfile::tempdir().unwrap();
+    let settings = ["model.change.shared_embeddings=true", "stop.max_updates=20"];
+    let refused = open(recipe(&settings), &folder.path().join("two")).err().unwrap().to_string();
+    assert!(refused.contains("--joint"), "{refused}");
+
+    let (data, run) = (folder.path().join("data"), folder.path().join("one"));
+    prepare_as(5, true, &data);
+    let mut training = open_with(recipe(&settings), &data, &run, one_worker()).unwrap();
+    let (_, events) = go_on(&mut training);
+    let losses: Vec<f64> = events
+        .iter()
+        .filter_map(|event| match event {
+            Event::Validated { loss, .. } => Some(*loss),
+            _ => None,
+        })
+        .collect();
+    assert!(losses[1] < losses[0], "{losses:?}");
 }
 
 #[test]

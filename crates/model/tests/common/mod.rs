@@ -27,6 +27,23 @@ pub fn config(preset: Preset, context_size: usize) -> ModelConfig {
     }
 }
 
+/// Networks that differ from the paper's, each by the change that makes it of a preset.
+pub const KINDS: [(&str, fn(&mut ModelConfig)); 2] =
+    [("as in the paper", |_| ()), ("shared embeddings", |config| config.shared_embeddings = true)];
+
+/// Every preset at every context size, of every kind.
+pub fn for_all(device: &Device, check: impl Fn(&str, &Model)) {
+    for (kind, change) in KINDS {
+        for preset in Preset::ALL {
+            for context_size in context_sizes(preset) {
+                let mut config = config(preset, context_size);
+                change(&mut config);
+                check(&format!("{preset}, {kind}"), &config.init(7, device).unwrap());
+            }
+        }
+    }
+}
+
 /// A sentence of the given length, its end included.
 pub fn sentence(key: u64, length: usize) -> Vec<u32> {
     let words = (VOCABULARY - SPECIAL_TOKENS) as u64;

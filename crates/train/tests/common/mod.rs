@@ -22,6 +22,11 @@ pub fn data() -> &'static Path {
 }
 
 pub fn prepare(seed: u64, output: &Path) {
+    prepare_as(seed, false, output);
+}
+
+/// With one vocabulary for both languages, or with two.
+pub fn prepare_as(seed: u64, joint: bool, output: &Path) {
     let config = PracticeConfig {
         seed,
         train_documents: 60,
@@ -32,6 +37,7 @@ pub fn prepare(seed: u64, output: &Path) {
     let mut recipe = Recipe::practice(config.language);
     // So little text does not give as many pieces as the whole corpus.
     recipe.tokenizer.vocabulary_size = 500;
+    recipe.tokenizer.joint = joint;
     let data = Path::new("");
     let request = Request { recipe: &recipe, data, output, threads: 1, force: false };
     prepare_practice(&config, &request, &mut Silent).unwrap();
