@@ -1,19 +1,15 @@
 //! Where a translation looked: attention weights over the source and the memory.
 //!
-//! A path of its own, for alignments, explanations and pictures: the ordinary ones never make these
-//! weights visible, and stay as fast as they are.
+//! For alignments, explanations and pictures. The decoder's attentions hand out their weights when
+//! they are asked to.
 
-use burn::tensor::Tensor;
-use burn::tensor::activation::softmax;
-
-use crate::attention::{Attention, Looked};
 use crate::checks::check_sequences;
 use crate::config::Context;
-use crate::decoder::{JoinedSentence, LayerSources, Projected, Seen, Sight, Sources};
+use crate::decoder::{JoinedSentence, LayerWeights, Sources};
 use crate::dropout::Dropout;
 use crate::model::Model;
-use crate::ops::{AttentionLayout, Block};
-use crate::packed::{Packed, Segments};
+use crate::ops::Block;
+use crate::packed::Packed;
 use crate::{Error, Result};
 
 /// Where one translation looked while each of its tokens was written.
@@ -85,23 +81,12 @@ impl Model {
             .iter()
             .map(|view| Attended { rows: view.rows.clone(), layers: Vec::new() })
             .collect();
-        let own = AttentionLayout::causal(words.segments());
-        let mut dropout = Dropout::off();
-        let mut x = self.decoder.embedding.forward(&words, &mut dropout);
-        for (layer, looked) in self.decoder.layers.iter().zip(&sources.layers) {
-            let mut sight = Watched {
-                own: &own,
-                segments: words.segments(),
-                seen: &sources.seen,
-                looked,
-                source: Vec::new(),
-                context: Vec::new(),
-            };
-            x = layer.forward(x, &mut sight, &mut dropout);
-            let Watched { source, context, .. } = sight;
+        let mut layers = Vec::new();
+        self.decoder.forward(&words, sources, &mut Dropout::off(), Some(&mut layers));
+        let skip = self.config().start_words() - 1;
+        for LayerWeights { source, context } in layers {
             for (example, (attended, view)) in attended.iter_mut().zip(&views).enumerate() {
                 let context = context.get(example).map_or(&[][..], Vec::as_slice);
-                let skip = self.config().start_words() - 1;
                 attended.layers.push(view.sort(&source[example][skip..], context.get(skip..)));
             }
         }
@@ -185,99 +170,5 @@ impl View {
             memory
         });
         AttentionWeights { source, memory: memory.collect() }
-    }
-}
-
-/// For each example and target token a row of weights.
-type Watching = Vec<Vec<Vec<f32>>>;
-
-/// Looks at everything as [`Model::score_targets`] does, and notes where it looked.
-struct Watched<'a> {
-    own: &'a AttentionLayout,
-    segments: &'a Segments,
-    seen: &'a [Seen],
-    looked: &'a LayerSources,
-    source: Watching,
-    context: Watching,
-}
-
-impl Watched<'_> {
-    /// Each example for itself: this is for pictures, not for speed.
-    fn look(
-        &self,
-        attention: &Attention,
-        x: Tensor<2>,
-        projected: &Projected,
-        blocks: fn(&Seen) -> &Vec<Block>,
-    ) -> (Tensor<2>, Watching) {
-        let [_, width] = x.dims();
-        let heads = attention.heads();
-        let head_width = width / heads;
-        let split = |rows: Tensor<2>| {
-            let count = rows.dims()[0];
-            rows.reshape([count, heads, head_width]).swap_dims(0, 1)
-        };
-        let query = attention.query.forward(x) * (head_width as f64).powf(-0.5);
-        let mut results = Vec::with_capacity(self.seen.len());
-        let mut watching = Vec::with_capacity(self.seen.len());
-        for (range, seen) in self.segments.ranges().zip(self.seen) {
-            let query = query.clone().narrow(0, range.start, range.len());
-            let Some(keys) = gather(projected, blocks(seen)) else {
-                results.push(query.zeros_like());
-                watching.push(vec![Vec::new(); range.len()]);
-                continue;
-            };
-            let (key, value) = (split(keys.0), split(keys.1));
-            let weights = softmax(split(query).matmul(key.transpose()), 2);
-            let attended = weights.clone().matmul(value);
-            results.push(attended.swap_dims(0, 1).reshape([range.len(), width]));
-            let columns = weights.dims()[2];
-            let mean: Vec<f32> = weights.mean_dim(0).into_data().iter::<f32>().collect();
-            watching.push(mean.chunks_exact(columns).map(<[f32]>::to_vec).collect());
-        }
-        (attention.output.forward(Tensor::cat(results, 0)), watching)
-    }
-}
-
-/// The keys and values of some blocks, each with what its slot adds.
-fn gather(projected: &Projected, blocks: &[Block]) -> Option<(Tensor<2>, Tensor<2>)> {
-    let blocks: Vec<&Block> = blocks.iter().filter(|block| !block.rows.is_empty()).collect();
-    if blocks.is_empty() {
-        return None;
-    }
-    let part = |rows: &Tensor<2>, shifts: Option<&Tensor<2>>| {
-        let blocks = blocks.iter().map(|block| {
-            let rows = rows.clone().narrow(0, block.rows.start, block.rows.len());
-            match (shifts, block.slot) {
-                (Some(shifts), Some(slot)) => rows + shifts.clone().narrow(0, slot, 1),
-                _ => rows,
-            }
-        });
-        Tensor::cat(blocks.collect(), 0)
-    };
-    let shifts = projected.shifts.as_ref();
-    Some((
-        part(&projected.keys.key, shifts.map(|shifts| &shifts.key)),
-        part(&projected.keys.value, shifts.map(|shifts| &shifts.value)),
-    ))
-}
-
-impl Sight for Watched<'_> {
-    fn own(&mut self, attention: &Attention, x: Tensor<2>) -> Tensor<2> {
-        let keys = attention.project(x.clone());
-        attention.forward(x, Looked { keys: &keys, shifts: None, layout: self.own })
-    }
-
-    fn source(&mut self, attention: &Attention, x: Tensor<2>) -> Tensor<2> {
-        let (result, weights) = self.look(attention, x, &self.looked.cross, |seen| &seen.source);
-        self.source = weights;
-        result
-    }
-
-    fn context(&mut self, attention: &Attention, x: Tensor<2>) -> Tensor<2> {
-        let Some(context) = &self.looked.context else { return attention.output_of_nothing(x) };
-        let (result, weights) = self.look(attention, x, context, |seen| &seen.context);
-        self.context = weights;
-        result
     }
 }

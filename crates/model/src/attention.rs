@@ -3,9 +3,10 @@
 use burn::module::Module;
 use burn::tensor::Tensor;
 
+use crate::config::Activation;
 use crate::init::{Init, Values, xavier};
 use crate::linear::Linear;
-use crate::ops::{self, AttentionInput, AttentionLayout, KeyValue};
+use crate::ops::{self, AttentionInput, AttentionLayout, KeyValue, Weighed};
 
 /// Queries look at keys and bring back values.
 #[derive(Module, Debug)]
@@ -87,14 +88,23 @@ impl Attention {
     /// # Shapes
     /// - states and result: `[query rows, width]`
     pub fn forward(&self, states: Tensor<2>, looked: Looked<'_>) -> Tensor<2> {
-        let attended = ops::attention(AttentionInput {
+        self.output.forward(ops::attention(self.input(states, looked)))
+    }
+
+    /// [`Self::forward`], and how much each query looked at what.
+    pub fn forward_weighed(&self, states: Tensor<2>, looked: Looked<'_>) -> Weighed {
+        let Weighed { rows, weights } = ops::weighed_attention(self.input(states, looked));
+        Weighed { rows: self.output.forward(rows), weights }
+    }
+
+    fn input<'a>(&self, states: Tensor<2>, looked: Looked<'a>) -> AttentionInput<'a> {
+        AttentionInput {
             query: self.query.forward(states),
             keys: looked.keys,
             shifts: looked.shifts,
             layout: looked.layout,
             heads: self.heads,
-        });
-        self.output.forward(attended)
+        }
     }
 
     /// What comes back where there is nothing to look at: zeros, projected.
@@ -106,24 +116,36 @@ impl Attention {
     }
 }
 
-/// Two linear layers with a rectifier between.
+/// Two linear layers with a non-linearity between.
 #[derive(Module, Debug)]
 pub struct FeedForward {
     /// Width to hidden.
     pub hidden: Linear,
     /// Hidden to outputs.
     pub output: Linear,
+    #[module(skip)]
+    activation: Activation,
 }
 
 impl FeedForward {
-    pub(crate) fn new(width: usize, hidden: usize, outputs: usize, init: &mut Init<'_>) -> Self {
-        Self { hidden: init.linear(width, hidden), output: init.linear(hidden, outputs) }
+    pub(crate) fn new(
+        [width, hidden, outputs]: [usize; 3],
+        activation: Activation,
+        init: &mut Init<'_>,
+    ) -> Self {
+        let (hidden, output) = (init.linear(width, hidden), init.linear(hidden, outputs));
+        Self { hidden, output, activation }
+    }
+
+    /// The non-linearity.
+    pub fn activation(&self) -> Activation {
+        self.activation
     }
 
     /// # Shapes
     /// - x: `[rows, width]`
     /// - result: `[rows, outputs]`
     pub fn forward(&self, x: Tensor<2>) -> Tensor<2> {
-        self.output.forward(self.hidden.forward_rectified(x))
+        self.output.forward(self.hidden.forward_activated(x, self.activation))
     }
 }

@@ -3,9 +3,13 @@
 //! A [`ModelConfig`] is plain data. It is read from and written to TOML, checked by
 //! [`ModelConfig::check`], and built by [`ModelConfig::init`](crate::ModelConfig::init).
 
+mod network;
+
 use serde::{Deserialize, Serialize};
 
 use crate::{Error, Result};
+
+pub use network::{Activation, Autoregression, FirstWord, NormPosition, PositionLayout, Positions};
 
 /// Everything that decides the shape and the behaviour of a network.
 ///
@@ -23,6 +27,9 @@ pub struct ModelConfig {
     pub heads: usize,
     /// Hidden channels of the feed-forward sublayers.
     pub feed_forward: usize,
+    /// The same in the decoder, where it differs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub decoder_feed_forward: Option<usize>,
     /// Layers of the encoder, and of the second encoder where there is one.
     pub encoder_layers: usize,
     /// Layers of the decoder.
@@ -36,8 +43,33 @@ pub struct ModelConfig {
 
     /// Whether source, target and output share one embedding, which is stored once as
     /// `decoder.embedding`. The vocabularies must be the same.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub shared_embeddings: bool,
+
+    /// The non-linearity of the feed-forward sublayers.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub activation: Activation,
+    /// Whether layers normalise after or before each sublayer.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub norm: NormPosition,
+    /// What layer normalisations add to the variance.
+    #[serde(default = "default_norm_epsilon", skip_serializing_if = "is_default_norm_epsilon")]
+    pub norm_epsilon: f64,
+    /// The sinusoids that tell a token its position.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub positions: Positions,
+    /// What embeddings are multiplied by before positions are added; `sqrt(width)` if absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub embedding_scale: Option<f64>,
+    /// What every translation starts with: a word, or `"zero"` for a zero vector.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub first_word: FirstWord,
+    /// Whether the output projection adds a bias to each word's score.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub output_bias: bool,
+    /// What a decoder layer knows of the words before.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub autoregression: Autoregression,
 
     /// Where context enters the network.
     #[serde(default)]
@@ -54,6 +86,10 @@ pub struct ModelConfig {
     /// Whether a gate scales what the context attention returns, equation (5).
     #[serde(default)]
     pub gate: bool,
+    /// Whether a context attention has a normalisation of its own. Without one it only adds to what
+    /// a layer computes: a memory on top of a trained network then starts as that network.
+    #[serde(default = "yes", skip_serializing_if = "is_true")]
+    pub context_norm: bool,
     /// Whether the memory holds the current sentence's own entry too. Memory only.
     #[serde(default)]
     pub current_in_memory: bool,
@@ -170,6 +206,24 @@ fn default_max_positions() -> usize {
     1024
 }
 
+fn default_norm_epsilon() -> f64 {
+    1e-5
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "as serde calls it")]
+fn is_default_norm_epsilon(epsilon: &f64) -> bool {
+    epsilon.to_bits() == default_norm_epsilon().to_bits()
+}
+
+fn is_default<T: Default + PartialEq>(value: &T) -> bool {
+    *value == T::default()
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "as serde calls it")]
+fn is_true(value: &bool) -> bool {
+    *value
+}
+
 fn default_hidden() -> usize {
     512
 }
@@ -197,6 +251,16 @@ impl ModelConfig {
         self.width / self.heads
     }
 
+    /// What embeddings are multiplied by.
+    pub(crate) fn embedding_factor(&self) -> f64 {
+        self.embedding_scale.unwrap_or_else(|| (self.width as f64).sqrt())
+    }
+
+    /// Hidden channels of the decoder's feed-forward sublayers.
+    pub(crate) fn decoder_hidden(&self) -> usize {
+        self.decoder_feed_forward.unwrap_or(self.feed_forward)
+    }
+
     /// Whether decoder layers have an attention of their own for context.
     pub fn has_context_attention(&self) -> bool {
         matches!(self.integration, Some(Integration::Serial | Integration::Parallel))
@@ -222,6 +286,7 @@ impl ModelConfig {
             ("width", self.width),
             ("heads", self.heads),
             ("feed_forward", self.feed_forward),
+            ("decoder_feed_forward", self.decoder_hidden()),
             ("encoder_layers", self.encoder_layers),
             ("decoder_layers", self.decoder_layers),
             ("max_positions", self.max_positions),
@@ -254,6 +319,18 @@ impl ModelConfig {
                 self.width
             )
         })?;
+        for (name, value) in
+            [("norm_epsilon", self.norm_epsilon), ("embedding_scale", self.embedding_factor())]
+        {
+            refuse_if(!(value > 0.0 && value.is_finite()), || {
+                format!("{name} is {value}, not finite and above 0")
+            })?;
+        }
+        if let FirstWord::Word(word) = self.first_word {
+            refuse_if(word as usize >= target, || {
+                format!("first_word is {word}, but the target vocabulary ends at {}", target - 1)
+            })?;
+        }
         refuse_if(!(0.0..1.0).contains(&self.dropout), || {
             format!("dropout {} is not in [0, 1)", self.dropout)
         })?;
@@ -304,6 +381,11 @@ impl ModelConfig {
         refuse_if(self.gate && !self.has_context_attention(), || {
             "the gate scales what a context attention returns, but this decoder has none; set \
              integration to \"serial\" or \"parallel\", or gate = false"
+                .into()
+        })?;
+        refuse_if(!self.context_norm && !self.has_context_attention(), || {
+            "context_norm is about a context attention, but this decoder has none; set integration \
+             to \"serial\" or \"parallel\", or remove context_norm"
                 .into()
         })?;
         refuse_if(self.context == Context::None && self.context_size > 0, || {
@@ -371,6 +453,40 @@ mod tests {
     }
 
     #[test]
+    fn networks_of_other_toolkits_round_trip() {
+        let marian = ModelConfig {
+            decoder_layers: 1,
+            decoder_feed_forward: Some(96),
+            shared_embeddings: true,
+            activation: Activation::Silu,
+            norm: NormPosition::Before,
+            norm_epsilon: 1e-9,
+            positions: Positions { first: 0, endpoint: false, ..Positions::default() },
+            embedding_scale: Some(1.0),
+            first_word: FirstWord::Zero,
+            output_bias: true,
+            autoregression: Autoregression::Ssru,
+            context_norm: false,
+            ..grouping()
+        };
+        assert_eq!(ModelConfig::from_toml(&marian.to_toml()).unwrap(), marian);
+        let text = marian.to_toml();
+        for part in ["\"silu\"", "\"before\"", "first_word = \"zero\"", "\"ssru\""] {
+            assert!(text.contains(part), "{text}");
+        }
+        let unknown = text.replace("\"ssru\"", "\"lstm\"");
+        let error = ModelConfig::from_toml(&unknown).unwrap_err().to_string();
+        assert!(error.contains("lstm") && error.contains("ssru"), "{error}");
+        let unknown = text.replace("\"zero\"", "\"one\"");
+        let error = ModelConfig::from_toml(&unknown).unwrap_err().to_string();
+        assert!(error.contains("must be a word's number or \"zero\""), "{error}");
+        let paper = grouping().to_toml();
+        for field in ["activation", "norm =", "[positions]", "first_word", "autoregression"] {
+            assert!(!paper.contains(field), "the paper's networks are written as before: {paper}");
+        }
+    }
+
+    #[test]
     fn an_unknown_field_is_refused_by_name() {
         let text = format!("widht = 3\n{}", grouping().to_toml());
         assert!(ModelConfig::from_toml(&text).unwrap_err().to_string().contains("widht"));
@@ -389,6 +505,16 @@ mod tests {
                 c.source_vocabulary = 99;
             })
             .contains("one vocabulary for both languages")
+        );
+        assert!(reason(|c| c.norm_epsilon = 0.0).contains("norm_epsilon is 0"));
+        assert!(reason(|c| c.embedding_scale = Some(f64::NAN)).contains("embedding_scale is NaN"));
+        assert!(reason(|c| c.first_word = FirstWord::Word(100)).contains("ends at 99"));
+        assert!(
+            reason(|c| {
+                c.context_norm = false;
+                c.integration = Some(Integration::Joined);
+            })
+            .contains("context_norm is about")
         );
         assert!(reason(|c| c.source_vocabulary = 3).contains("special tokens"));
         assert!(

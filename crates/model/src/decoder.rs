@@ -1,50 +1,68 @@
 //! The decoder: self-, cross- and context-attention over packed translations.
 
-use burn::module::Module;
+mod words;
+
+use burn::module::{Module, Param};
 use burn::tensor::Tensor;
-use burn::tensor::activation::sigmoid;
 
 use crate::ModelConfig;
 use crate::attention::{Attention, FeedForward, Looked};
-use crate::config::{Context, Integration};
+use crate::config::{Autoregression, Context, FirstWord, Integration, NormPosition};
 use crate::context_rows::ContextRows;
 use crate::dropout::Dropout;
 use crate::embedding::{LearnedPositions, TokenEmbedding};
-use crate::init::Init;
+use crate::init::{Init, Values};
 use crate::linear::{Linear, ResidualNorm};
-use crate::ops::{AttentionLayout, Block, KeyValue};
+use crate::ops::{self, AttentionLayout, Block, KeyValue};
 use crate::packed::Packed;
+use crate::recurrence::Ssru;
+use crate::sublayers::{OnTensors, Order, Sublayer};
+
+pub(crate) use words::{LayerWeights, Words};
+
+use words::{AllWords, LayerOf};
 
 /// A stack of decoder layers with the target embedding, which is the output projection, too.
 #[derive(Module, Debug)]
 pub struct Decoder {
     /// Target words in, target words out.
     pub embedding: TokenEmbedding,
+    /// What the output projection adds to each word's score, `[vocabulary]`.
+    pub output_bias: Option<Param<Tensor<1>>>,
     /// The slot of a memory entry.
     pub segments: Option<LearnedPositions>,
     /// From the embedding upwards.
     pub layers: Vec<DecoderLayer>,
+    /// After the last layer, where layers normalise before their sublayers.
+    pub norm: Option<ResidualNorm>,
     slots: usize,
     #[module(skip)]
     integration: Option<Integration>,
+    #[module(skip)]
+    order: Order,
+    #[module(skip)]
+    first_word: FirstWord,
 }
 
-/// Self-attention, cross-attention, context attention where there is one, feed-forward.
+/// Self-attention or a recurrent unit, cross-attention, context attention where there is one,
+/// feed-forward. [`Order`] says what follows what.
 #[derive(Module, Debug)]
 pub struct DecoderLayer {
     /// Each word looks at those before it.
-    pub self_attention: Attention,
-    /// After the self-attention.
+    pub self_attention: Option<Attention>,
+    /// What stands in place of the self-attention.
+    pub recurrence: Option<Ssru>,
+    /// Of the self-attention, or of what stands in its place.
     pub self_attention_norm: ResidualNorm,
     /// Each word looks at the source.
     pub cross_attention: Attention,
-    /// After the cross-attention.
+    /// Of the cross-attention.
     pub cross_attention_norm: ResidualNorm,
     /// Each word looks at the context.
     pub context: Option<ContextAttention>,
     /// Each word for itself.
     pub feed_forward: FeedForward,
-    /// After the feed-forward.
+    /// Of the feed-forward.
     pub feed_forward_norm: ResidualNorm,
 }
 
@@ -53,12 +71,10 @@ pub struct DecoderLayer {
 pub struct ContextAttention {
     /// Each word looks at the memory.
     pub attention: Attention,
-    /// After the context attention.
-    pub norm: ResidualNorm,
+    /// Of the context attention, where it has one.
+    pub norm: Option<ResidualNorm>,
     /// One number per word that scales what it brought back.
     pub gate: Option<Linear>,
-    parallel: bool,
-    gate_after_norm: bool,
 }
 
 /// Which rows of the source and of the context a translation sees.
@@ -105,42 +121,83 @@ pub(crate) struct Projected {
     pub shifts: Option<KeyValue>,
 }
 
-/// How the attentions of one layer find what they look at: for all words at once, or step by step.
-///
-/// The layer itself is written once, over this.
-pub(crate) trait Sight {
-    /// What each word brings back from the words before it.
-    fn own(&mut self, attention: &Attention, x: Tensor<2>) -> Tensor<2>;
-    /// What each word brings back from the source.
-    fn source(&mut self, attention: &Attention, x: Tensor<2>) -> Tensor<2>;
-    /// What each word brings back from the context.
-    fn context(&mut self, attention: &Attention, x: Tensor<2>) -> Tensor<2>;
-}
-
 impl Decoder {
     pub(crate) fn new(config: &ModelConfig, init: &mut Init<'_>) -> Self {
-        let width = config.width;
-        let embedding = TokenEmbedding::new(config.target_vocabulary, width, init);
+        let (width, epsilon) = (config.width, config.norm_epsilon);
+        let embedding = TokenEmbedding::new(config.target_vocabulary, config, init);
         let segments = (config.context == Context::Memory)
             .then(|| LearnedPositions::new(config.max_positions, width, init));
+        let order = Order::of_decoder(config);
+        let recurs = config.autoregression == Autoregression::Ssru;
         let mut layer = || DecoderLayer {
-            self_attention: Attention::new(width, config.heads, init),
-            self_attention_norm: ResidualNorm::new(width, init),
+            self_attention: (!recurs).then(|| Attention::new(width, config.heads, init)),
+            recurrence: recurs.then(|| Ssru::new(width, init)),
+            self_attention_norm: ResidualNorm::new(width, epsilon, init),
             cross_attention: Attention::new(width, config.heads, init),
-            cross_attention_norm: ResidualNorm::new(width, init),
+            cross_attention_norm: ResidualNorm::new(width, epsilon, init),
             context: config.has_context_attention().then(|| ContextAttention {
                 attention: Attention::new(width, config.heads, init),
-                norm: ResidualNorm::new(width, init),
+                norm: order.norms_context().then(|| ResidualNorm::new(width, epsilon, init)),
                 gate: config.gate.then(|| init.linear(width, 1)),
-                parallel: config.integration == Some(Integration::Parallel),
-                gate_after_norm: config.as_published,
             }),
-            feed_forward: FeedForward::new(width, config.feed_forward, width, init),
-            feed_forward_norm: ResidualNorm::new(width, init),
+            feed_forward: FeedForward::new(
+                [width, config.decoder_hidden(), width],
+                config.activation,
+                init,
+            ),
+            feed_forward_norm: ResidualNorm::new(width, epsilon, init),
         };
         let layers = (0..config.decoder_layers).map(|_| layer()).collect();
-        let (slots, integration) = (config.memory_slots(), config.integration);
-        Self { embedding, segments, layers, slots, integration }
+        let norm =
+            (config.norm == NormPosition::Before).then(|| ResidualNorm::new(width, epsilon, init));
+        let output_bias = config
+            .output_bias
+            .then(|| init.parameter([config.target_vocabulary], Values::Constant(0.0)));
+        Self {
+            embedding,
+            output_bias,
+            segments,
+            layers,
+            norm,
+            slots: config.memory_slots(),
+            integration: config.integration,
+            order,
+            first_word: config.first_word,
+        }
+    }
+
+    /// The order of each layer's sublayers.
+    pub(crate) fn order(&self) -> Order {
+        self.order
+    }
+
+    /// From the last layer's states to scores of words.
+    pub(crate) fn projection(&self) -> ops::Projection {
+        let bias = self.output_bias.as_ref().map(Param::val);
+        ops::Projection { weight: self.embedding.weight.val(), bias }
+    }
+
+    /// Whether the word at a place of a translation is a zero vector instead of an embedding.
+    pub(crate) fn starts_from_zero(&self, place: usize) -> bool {
+        place == 0 && self.first_word == FirstWord::Zero
+    }
+
+    /// Embeds one word for each hypothesis, all at the same place.
+    ///
+    /// # Shapes
+    /// - result: `[hypotheses, width]`
+    pub(crate) fn embed_at(&self, words: &[u32], place: usize) -> Tensor<2> {
+        let words = words.iter().map(|&word| (!self.starts_from_zero(place)).then_some(word));
+        let places = vec![place; words.len()];
+        self.embedding.embed(words, places, &mut Dropout::off())
+    }
+
+    /// The last layer's states, ready for the output projection.
+    pub(crate) fn finish(&self, x: Tensor<2>) -> Tensor<2> {
+        match &self.norm {
+            Some(norm) => norm.forward_alone(x),
+            None => x,
+        }
     }
 
     /// Projects the source states, and the rows of the context, for every layer.
@@ -207,8 +264,8 @@ impl Decoder {
         Some(layer.reads_context().project_shift(segments))
     }
 
-    /// The last layer's states of all given words at once; [`TokenEmbedding::logits`] of them
-    /// scores the next words.
+    /// The last layer's states of all given words at once; the logits of them score the next words.
+    /// `watched` gets the weights of each layer, if anyone wants to see them.
     ///
     /// # Shapes
     /// - result: `[words, width]`
@@ -217,8 +274,12 @@ impl Decoder {
         words: &Packed,
         sources: &Sources,
         dropout: &mut Dropout,
+        mut watched: Option<&mut Vec<LayerWeights>>,
     ) -> Tensor<2> {
-        let mut x = self.embedding.forward(words, dropout);
+        let places: Vec<usize> = words.segments().lengths().flat_map(|n| 0..n).collect();
+        let tokens = words.tokens().iter().zip(&places);
+        let tokens = tokens.map(|(&word, &place)| (!self.starts_from_zero(place)).then_some(word));
+        let mut x = self.embedding.embed(tokens, places.clone(), dropout);
         let layout = |blocks: fn(&Seen) -> &Vec<Block>| {
             let blocks: Vec<Vec<Block>> =
                 sources.seen.iter().map(|seen| blocks(seen).clone()).collect();
@@ -228,10 +289,21 @@ impl Decoder {
         let source = layout(|seen| &seen.source);
         let context = layout(|seen| &seen.context);
         for (layer, looked) in self.layers.iter().zip(&sources.layers) {
-            let mut sight = AllWords { own: &own, source: &source, context: &context, looked };
-            x = layer.forward(x, &mut sight, dropout);
+            let weights = watched.is_some().then(LayerWeights::default);
+            let words = AllWords { own: &own, source: &source, context: &context, looked, weights };
+            let mut stage = OnTensors { layer: LayerOf { layer, words }, dropout };
+            x = self.order.decode(&mut stage, x);
+            if let (Some(watched), Some(weights)) = (&mut watched, stage.layer.words.weights) {
+                watched.push(weights);
+            }
         }
-        x
+        self.finish(x)
+    }
+
+    /// One more word of each hypothesis through the layer with the given number.
+    pub(crate) fn step(&self, layer: usize, x: Tensor<2>, words: impl Words) -> Tensor<2> {
+        let layer = LayerOf { layer: &self.layers[layer], words };
+        self.order.decode(&mut OnTensors { layer, dropout: &mut Dropout::off() }, x)
     }
 }
 
@@ -241,58 +313,14 @@ impl DecoderLayer {
         self.context.as_ref().map_or(&self.cross_attention, |context| &context.attention)
     }
 
-    /// # Shapes
-    /// - x and result: `[words, width]`
-    pub(crate) fn forward(
-        &self,
-        x: Tensor<2>,
-        sight: &mut impl Sight,
-        dropout: &mut Dropout,
-    ) -> Tensor<2> {
-        let update = sight.own(&self.self_attention, x.clone());
-        let own = self.self_attention_norm.forward(x, update, dropout.next_mask());
-        let update = sight.source(&self.cross_attention, own.clone());
-        let cross = self.cross_attention_norm.forward(own.clone(), update, dropout.next_mask());
-        let x = match &self.context {
-            None => cross,
-            Some(context) if context.parallel => cross + context.forward(own, sight, dropout),
-            Some(context) => context.forward(cross, sight, dropout),
-        };
-        let update = self.feed_forward.forward(x.clone());
-        self.feed_forward_norm.forward(x, update, dropout.next_mask())
-    }
-}
-
-impl ContextAttention {
-    /// Whether it looks from where the cross-attention looks, instead of from what that returned.
-    pub fn is_parallel(&self) -> bool {
-        self.parallel
-    }
-
-    /// Whether the gate stands where the published implementation has it.
-    pub fn is_gated_after_norm(&self) -> bool {
-        self.gate_after_norm
-    }
-
-    /// # Shapes
-    /// - x and result: `[words, width]`
-    fn forward(&self, x: Tensor<2>, sight: &mut impl Sight, dropout: &mut Dropout) -> Tensor<2> {
-        let mut update = sight.context(&self.attention, x.clone());
-        if !self.gate_after_norm {
-            update = self.gated(update);
-        }
-        let normed = self.norm.forward(x, update, dropout.next_mask());
-        if self.gate_after_norm { self.gated(normed) } else { normed }
-    }
-
-    /// Equation (5): `sigmoid(w h + b) h`, or `h` where there is no gate.
-    ///
-    /// The paper gates what the attention returns; the published implementation gates what comes
-    /// out of the normalisation.
-    fn gated(&self, h: Tensor<2>) -> Tensor<2> {
-        match &self.gate {
-            Some(gate) => sigmoid(gate.forward(h.clone())) * h,
-            None => h,
+    /// The normalisation of a sublayer.
+    pub(crate) fn norm(&self, sublayer: Sublayer) -> &ResidualNorm {
+        let of_context = || self.context.as_ref().and_then(|context| context.norm.as_ref());
+        match sublayer {
+            Sublayer::Own => &self.self_attention_norm,
+            Sublayer::Source => &self.cross_attention_norm,
+            Sublayer::Context => of_context().expect("asked for where there is one"),
+            Sublayer::FeedForward => &self.feed_forward_norm,
         }
     }
 }
@@ -309,31 +337,5 @@ impl KeyValue {
 impl Projected {
     fn looked<'a>(&'a self, layout: &'a AttentionLayout) -> Looked<'a> {
         Looked { keys: &self.keys, shifts: self.shifts.as_ref(), layout }
-    }
-}
-
-/// All words of all translations at once.
-struct AllWords<'a> {
-    own: &'a AttentionLayout,
-    source: &'a AttentionLayout,
-    context: &'a AttentionLayout,
-    looked: &'a LayerSources,
-}
-
-impl Sight for AllWords<'_> {
-    fn own(&mut self, attention: &Attention, x: Tensor<2>) -> Tensor<2> {
-        let keys = attention.project(x.clone());
-        attention.forward(x, Looked { keys: &keys, shifts: None, layout: self.own })
-    }
-
-    fn source(&mut self, attention: &Attention, x: Tensor<2>) -> Tensor<2> {
-        attention.forward(x, self.looked.cross.looked(self.source))
-    }
-
-    fn context(&mut self, attention: &Attention, x: Tensor<2>) -> Tensor<2> {
-        match &self.looked.context {
-            Some(context) => attention.forward(x, context.looked(self.context)),
-            None => attention.output_of_nothing(x),
-        }
     }
 }

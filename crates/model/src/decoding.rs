@@ -3,15 +3,13 @@
 //! Keys and values of the words so far are kept per hypothesis; those of the source and of the
 //! memory are kept once per sentence and shared by all its hypotheses.
 
-use burn::tensor::activation::softmax;
 use burn::tensor::{Int, Tensor};
 
 use crate::attention::Attention;
-use crate::decoder::{Projected, Sight, Sources};
-use crate::dropout::Dropout;
+use crate::decoder::{Projected, Sources, Words};
 use crate::model::Model;
-use crate::ops::{Block, FixedKeys, fixed_attention, indices};
-use crate::tokens::END;
+use crate::ops::{self, Block, FixedKeys, fixed_attention, indices};
+use crate::recurrence::Ssru;
 
 /// Some sentences in the middle of being translated.
 ///
@@ -34,6 +32,8 @@ struct LayerState {
     context: Option<FixedKeys>,
     /// Keys and values of the words so far, `[hypotheses, heads, words, head width]`.
     own: Option<(Tensor<4>, Tensor<4>)>,
+    /// What a recurrent unit made of the words so far, `[hypotheses, width]`.
+    cell: Option<Tensor<2>>,
 }
 
 impl<'a> Decoding<'a> {
@@ -51,6 +51,7 @@ impl<'a> Decoding<'a> {
             cross: fix(&layer.cross, &source),
             context: layer.context.as_ref().map(|projected| fix(projected, &context)),
             own: None,
+            cell: None,
         });
         let sentences: Vec<usize> = (0..sources.seen.len()).collect();
         let mut decoding = Self {
@@ -61,7 +62,7 @@ impl<'a> Decoding<'a> {
             position: 0,
         };
         for _ in 1..model.config().start_words() {
-            decoding.step(&vec![END; decoding.sentence_of.len()]);
+            decoding.step(&vec![model.config().start_word(); decoding.sentence_of.len()]);
         }
         decoding
     }
@@ -78,22 +79,21 @@ impl<'a> Decoding<'a> {
 
     /// Appends a word to each hypothesis and scores what could follow.
     ///
-    /// The first word of every translation is [`END`].
+    /// The first word of every translation is
+    /// [`start_word`](crate::ModelConfig::start_word).
     ///
     /// # Shapes
     /// - result: `[hypotheses, vocabulary]`, logits
     pub fn step(&mut self, words: &[u32]) -> Tensor<2> {
         assert_eq!(words.len(), self.sentence_of.len(), "one word per hypothesis");
         let decoder = &self.model.decoder;
-        let mut x = decoder.embedding.forward_at(words, self.position);
+        let mut x = decoder.embed_at(words, self.position);
         let beams = Beams::new(&self.sentence_of, self.sentences.len(), &x);
-        let mut dropout = Dropout::off();
-        for (layer, state) in decoder.layers.iter().zip(&mut self.layers) {
-            let mut sight = OneWord { state, beams: &beams };
-            x = layer.forward(x, &mut sight, &mut dropout);
+        for (layer, state) in self.layers.iter_mut().enumerate() {
+            x = decoder.step(layer, x, OneWord { state, beams: &beams });
         }
         self.position += 1;
-        decoder.embedding.logits(x)
+        ops::logits(decoder.finish(x), decoder.projection())
     }
 
     /// Hypothesis `i` goes on from what was hypothesis `parents[i]`.
@@ -112,6 +112,7 @@ impl<'a> Decoding<'a> {
                 .own
                 .take()
                 .map(|(key, value)| (key.select(0, rows.clone()), value.select(0, rows.clone())));
+            state.cell = state.cell.take().map(|cell| cell.select(0, rows.clone()));
             if alive.len() < self.sentences.len() {
                 state.cross = state.cross.select(&alive);
                 state.context = state.context.as_ref().map(|keys| keys.select(&alive));
@@ -176,12 +177,12 @@ struct OneWord<'a> {
     beams: &'a Beams,
 }
 
-impl Sight for OneWord<'_> {
+impl Words for OneWord<'_> {
     fn own(&mut self, attention: &Attention, x: Tensor<2>) -> Tensor<2> {
         let [hypotheses, width] = x.dims();
         let head_width = width / attention.heads();
         let split = |rows: Tensor<2>| rows.reshape([hypotheses, attention.heads(), 1, head_width]);
-        let query = split(attention.query.forward(x.clone()) * (head_width as f64).powf(-0.5));
+        let query = split(attention.query.forward(x.clone()));
         let new = attention.project(x);
         let (new_key, new_value) = (split(new.key), split(new.value));
         let (key, value) = match self.state.own.take() {
@@ -190,10 +191,13 @@ impl Sight for OneWord<'_> {
                 (Tensor::cat(vec![key, new_key], 2), Tensor::cat(vec![value, new_value], 2))
             }
         };
-        let scores = query.matmul(key.clone().transpose());
-        let attended = softmax(scores, 3).matmul(value.clone());
+        let (attended, _) = ops::attend(query, key.clone().transpose(), value.clone(), None);
         self.state.own = Some((key, value));
         attention.output.forward(attended.reshape([hypotheses, width]))
+    }
+
+    fn recur(&mut self, unit: &Ssru, x: Tensor<2>) -> Tensor<2> {
+        unit.step(x, &mut self.state.cell)
     }
 
     fn source(&mut self, attention: &Attention, x: Tensor<2>) -> Tensor<2> {

@@ -1,21 +1,27 @@
-//! The post-norm Transformer encoder over packed sentences.
+//! The Transformer encoder over packed sentences.
 
 use burn::module::Module;
 use burn::tensor::Tensor;
 
 use crate::ModelConfig;
 use crate::attention::{Attention, FeedForward, Looked};
+use crate::config::NormPosition;
 use crate::dropout::Dropout;
 use crate::init::Init;
 use crate::linear::ResidualNorm;
 use crate::ops::AttentionLayout;
 use crate::packed::Segments;
+use crate::sublayers::{OnTensors, Order, Sublayer, TensorLayer};
 
 /// A stack of encoder layers. Sentences of a batch do not see each other.
 #[derive(Module, Debug)]
 pub struct Encoder {
     /// From the embedding upwards.
     pub layers: Vec<EncoderLayer>,
+    /// After the last layer, where layers normalise before their sublayers.
+    pub norm: Option<ResidualNorm>,
+    #[module(skip)]
+    order: Order,
 }
 
 /// Self-attention, then feed-forward.
@@ -23,23 +29,33 @@ pub struct Encoder {
 pub struct EncoderLayer {
     /// Tokens of a sentence look at each other.
     pub self_attention: Attention,
-    /// After the self-attention.
+    /// Of the self-attention.
     pub self_attention_norm: ResidualNorm,
     /// Each token for itself.
     pub feed_forward: FeedForward,
-    /// After the feed-forward.
+    /// Of the feed-forward.
     pub feed_forward_norm: ResidualNorm,
 }
 
 impl Encoder {
     pub(crate) fn new(config: &ModelConfig, init: &mut Init<'_>) -> Self {
+        let (width, epsilon) = (config.width, config.norm_epsilon);
         let mut layer = || EncoderLayer {
-            self_attention: Attention::new(config.width, config.heads, init),
-            self_attention_norm: ResidualNorm::new(config.width, init),
-            feed_forward: FeedForward::new(config.width, config.feed_forward, config.width, init),
-            feed_forward_norm: ResidualNorm::new(config.width, init),
+            self_attention: Attention::new(width, config.heads, init),
+            self_attention_norm: ResidualNorm::new(width, epsilon, init),
+            feed_forward: FeedForward::new(
+                [width, config.feed_forward, width],
+                config.activation,
+                init,
+            ),
+            feed_forward_norm: ResidualNorm::new(width, epsilon, init),
         };
-        Self { layers: (0..config.encoder_layers).map(|_| layer()).collect() }
+        Self {
+            layers: (0..config.encoder_layers).map(|_| layer()).collect(),
+            norm: (config.norm == NormPosition::Before)
+                .then(|| ResidualNorm::new(width, epsilon, init)),
+            order: Order::of_encoder(config),
+        }
     }
 
     /// # Shapes
@@ -51,17 +67,37 @@ impl Encoder {
         dropout: &mut Dropout,
     ) -> Tensor<2> {
         let layout = AttentionLayout::within(segments);
-        self.layers.iter().fold(embedded, |x, layer| layer.forward(x, &layout, dropout))
+        let x = self.layers.iter().fold(embedded, |x, layer| {
+            let layer = AllTokens { layer, layout: &layout };
+            self.order.encode(&mut OnTensors { layer, dropout }, x)
+        });
+        match &self.norm {
+            Some(norm) => norm.forward_alone(x),
+            None => x,
+        }
     }
 }
 
-impl EncoderLayer {
-    fn forward(&self, x: Tensor<2>, layout: &AttentionLayout, dropout: &mut Dropout) -> Tensor<2> {
-        let keys = self.self_attention.project(x.clone());
-        let looked = Looked { keys: &keys, shifts: None, layout };
-        let update = self.self_attention.forward(x.clone(), looked);
-        let x = self.self_attention_norm.forward(x, update, dropout.next_mask());
-        let update = self.feed_forward.forward(x.clone());
-        self.feed_forward_norm.forward(x, update, dropout.next_mask())
+/// One layer over all tokens.
+struct AllTokens<'a> {
+    layer: &'a EncoderLayer,
+    layout: &'a AttentionLayout,
+}
+
+impl TensorLayer for AllTokens<'_> {
+    fn update(&mut self, sublayer: Sublayer, x: Tensor<2>) -> Tensor<2> {
+        if sublayer == Sublayer::FeedForward {
+            return self.layer.feed_forward.forward(x);
+        }
+        let attention = &self.layer.self_attention;
+        let keys = attention.project(x.clone());
+        attention.forward(x, Looked { keys: &keys, shifts: None, layout: self.layout })
+    }
+
+    fn norm(&self, sublayer: Sublayer) -> &ResidualNorm {
+        match sublayer {
+            Sublayer::FeedForward => &self.layer.feed_forward_norm,
+            _ => &self.layer.self_attention_norm,
+        }
     }
 }

@@ -81,6 +81,7 @@
 
 #![forbid(unsafe_code)]
 
+mod addition;
 pub mod attended;
 pub mod attention;
 mod checks;
@@ -102,12 +103,15 @@ mod model;
 pub mod ops;
 mod presets;
 mod reading;
+pub mod recurrence;
 pub mod shortener;
+mod sublayers;
 pub mod weights;
 
 pub use abridge_base::{
     Batch, Example, Packed, Segments, SourceBatch, batch, packed, random, tokens,
 };
+pub use addition::Part;
 pub use attended::{Attended, AttentionWeights, MemoryRow};
 pub use config::ModelConfig;
 pub use context_rows::ContextRows;

@@ -3,6 +3,7 @@
 use burn::module::{Module, Param};
 use burn::tensor::Tensor;
 
+use crate::config::Activation;
 use crate::dropout::DropoutMask;
 use crate::init::{Init, Values};
 use crate::ops;
@@ -21,12 +22,12 @@ impl Linear {
     /// - x: `[rows, inputs]`
     /// - result: `[rows, outputs]`
     pub fn forward(&self, x: Tensor<2>) -> Tensor<2> {
-        ops::linear(x, self.weight.val(), self.bias.val(), ops::Activation::Identity)
+        ops::linear(x, self.weight.val(), self.bias.val(), None)
     }
 
-    /// `max(0, x W + b)`
-    pub fn forward_rectified(&self, x: Tensor<2>) -> Tensor<2> {
-        ops::linear(x, self.weight.val(), self.bias.val(), ops::Activation::Rectifier)
+    /// `activation(x W + b)`
+    pub fn forward_activated(&self, x: Tensor<2>, activation: Activation) -> Tensor<2> {
+        ops::linear(x, self.weight.val(), self.bias.val(), Some(activation))
     }
 
     /// [`Self::forward`] of `x`, whose value is known as `product`: see [`ops::linear_again`].
@@ -40,23 +41,32 @@ impl Linear {
     }
 }
 
-/// The normalisation after every sublayer: `LayerNorm(residual + Dropout(update))`.
+/// A layer normalisation, with the residual that it stands after or before.
 #[derive(Module, Debug)]
 pub struct ResidualNorm {
     /// `[width]`
     pub gain: Param<Tensor<1>>,
     /// `[width]`
     pub bias: Param<Tensor<1>>,
+    epsilon: f64,
 }
 
 impl ResidualNorm {
-    pub(crate) fn new(width: usize, init: &mut Init<'_>) -> Self {
+    pub(crate) fn new(width: usize, epsilon: f64, init: &mut Init<'_>) -> Self {
         Self {
             gain: init.parameter([width], Values::Constant(1.0)),
             bias: init.parameter([width], Values::Constant(0.0)),
+            epsilon,
         }
     }
 
+    /// What is added to the variance.
+    pub fn epsilon(&self) -> f64 {
+        self.epsilon
+    }
+
+    /// `LayerNorm(residual + Dropout(update))`
+    ///
     /// # Shapes
     /// - residual, update and result: `[rows, width]`
     pub fn forward(
@@ -65,12 +75,19 @@ impl ResidualNorm {
         update: Tensor<2>,
         dropout: Option<DropoutMask>,
     ) -> Tensor<2> {
-        ops::residual_norm(ops::ResidualNorm {
-            residual,
-            update,
-            dropout,
-            gain: self.gain.val(),
-            bias: self.bias.val(),
-        })
+        let norm = self.norm();
+        ops::residual_norm(ops::ResidualNorm { residual, update, dropout, norm })
+    }
+
+    /// `LayerNorm(x)`
+    ///
+    /// # Shapes
+    /// - x and result: `[rows, width]`
+    pub fn forward_alone(&self, x: Tensor<2>) -> Tensor<2> {
+        ops::norm(x, self.norm())
+    }
+
+    fn norm(&self) -> ops::Norm {
+        ops::Norm { gain: self.gain.val(), bias: self.bias.val(), epsilon: self.epsilon }
     }
 }

@@ -4,7 +4,7 @@ use burn::module::{Module, ModuleMapper, Param};
 use burn::tensor::{Device, Tensor};
 
 use crate::batch::{Batch, Example, SourceBatch};
-use crate::config::{Context, ModelConfig};
+use crate::config::{Context, FirstWord, ModelConfig};
 use crate::decoder::{Decoder, JoinedSentence, Sources};
 use crate::decoding::Decoding;
 use crate::dropout::Dropout;
@@ -43,7 +43,7 @@ impl ModelConfig {
         self.check()?;
         let mut init = Init::new(seed, device);
         let source_embedding = (!self.shared_embeddings)
-            .then(|| TokenEmbedding::new(self.source_vocabulary, self.width, &mut init));
+            .then(|| TokenEmbedding::new(self.source_vocabulary, self, &mut init));
         let encoder = Encoder::new(self, &mut init);
         let context_encoder =
             (self.context == Context::MultiEncoder).then(|| Encoder::new(self, &mut init));
@@ -53,7 +53,15 @@ impl ModelConfig {
         Ok(Model { source_embedding, encoder, context_encoder, shortener, decoder, config })
     }
 
-    /// How many [`END`]s start a translation.
+    /// The word that every translation starts with; one of them where a zero vector stands for it.
+    pub fn start_word(&self) -> u32 {
+        match self.first_word {
+            FirstWord::Word(word) => word,
+            FirstWord::Zero => END,
+        }
+    }
+
+    /// How many such words start a translation.
     ///
     /// One; but the published single-encoder model puts the end of an empty target context before
     /// the translation, too, and ignores what is predicted there.
@@ -92,7 +100,10 @@ impl Model {
         struct OwnLeaves;
         impl ModuleMapper for OwnLeaves {
             fn map_float<const D: usize>(&mut self, param: Param<Tensor<D>>) -> Param<Tensor<D>> {
-                param.map(|value| Tensor::from_inner(value.inner()).require_grad())
+                param.map(|value| {
+                    let is_trained = value.is_require_grad();
+                    Tensor::from_inner(value.inner()).set_require_grad(is_trained)
+                })
             }
         }
         self.clone().map(&mut OwnLeaves)
@@ -113,8 +124,8 @@ impl Model {
         self.config.check_batch(batch)?;
         let sources = self.look_at(&batch.source, dropout);
         let states = self.states_of_targets(&batch.targets, &sources, dropout);
-        let weight = self.decoder.embedding.weight.val();
-        Ok(ops::projected_loss(states, weight, batch.targets.tokens(), smoothing))
+        let projection = self.decoder.projection();
+        Ok(ops::projected_loss(states, projection, batch.targets.tokens(), smoothing))
     }
 
     /// Encodes what is to be translated, and projects it for the decoder.
@@ -154,7 +165,8 @@ impl Model {
     }
 
     fn score(&self, targets: &Packed, sources: &Sources, dropout: &mut Dropout) -> Tensor<2> {
-        self.decoder.embedding.logits(self.states_of_targets(targets, sources, dropout))
+        let states = self.states_of_targets(targets, sources, dropout);
+        ops::logits(states, self.decoder.projection())
     }
 
     /// What the decoder makes of each word that is to be predicted.
@@ -169,7 +181,7 @@ impl Model {
     ) -> Tensor<2> {
         let start = self.config.start_words();
         let words = self.words_before(targets);
-        let states = self.decoder.forward(&words, sources, dropout);
+        let states = self.decoder.forward(&words, sources, dropout, None);
         if start == 1 {
             return states;
         }
@@ -182,7 +194,7 @@ impl Model {
     pub(crate) fn words_before(&self, targets: &Packed) -> Packed {
         let start = self.config.start_words();
         Packed::new(targets.iter().map(|target| {
-            let mut words = vec![END; start];
+            let mut words = vec![self.config.start_word(); start];
             words.extend_from_slice(&target[..target.len() - 1]);
             words
         }))

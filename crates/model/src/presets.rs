@@ -4,7 +4,8 @@ use std::fmt;
 use std::str::FromStr;
 
 use crate::config::{
-    CategoriserConfig, Context, Integration, ModelConfig, Normaliser, Pooling, ShortenerConfig,
+    Activation, Autoregression, CategoriserConfig, Context, FirstWord, Integration, ModelConfig,
+    NormPosition, Normaliser, Pooling, Positions, ShortenerConfig,
 };
 use crate::{Error, Result};
 
@@ -195,16 +196,26 @@ impl Width {
             width,
             heads,
             feed_forward,
+            decoder_feed_forward: None,
             encoder_layers: layers,
             decoder_layers: layers,
             dropout: 0.3,
             max_positions: 1024,
             shared_embeddings: false,
+            activation: Activation::Relu,
+            norm: NormPosition::After,
+            norm_epsilon: 1e-5,
+            positions: Positions::default(),
+            embedding_scale: None,
+            first_word: FirstWord::default(),
+            output_bias: false,
+            autoregression: Autoregression::SelfAttention,
             context: Context::None,
             context_size: 0,
             shortener: None,
             integration: None,
             gate: false,
+            context_norm: true,
             current_in_memory: false,
             context_encoder_gradient: true,
             gradient_sentences: None,

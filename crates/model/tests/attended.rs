@@ -4,20 +4,17 @@
 mod common;
 
 use abridge_model::config::{Context, Integration};
-use abridge_model::{Attended, MemoryRow, Model, Packed, Preset, Purpose, Seat};
+use abridge_model::{Attended, MemoryRow, Model, ModelConfig, Packed, Preset, Purpose, Seat};
 use burn::tensor::Device;
-use common::{batch, config, context_sizes, document};
+use common::{batch, config, document};
 
-fn for_all(check: impl Fn(Preset, &Model)) {
-    for preset in Preset::ALL {
-        for context_size in context_sizes(preset) {
-            for as_published in [false, true] {
-                let mut config = config(preset, context_size);
-                config.as_published = as_published;
-                check(preset, &config.init(7, &Device::flex()).unwrap());
-            }
+fn for_all(check: impl Fn(&str, &Model)) {
+    common::for_all(&Device::flex(), |name, model| {
+        for as_published in [false, true] {
+            let config = ModelConfig { as_published, ..model.config().clone() };
+            check(name, &config.init(7, &Device::flex()).unwrap());
         }
-    }
+    });
 }
 
 fn sum(weights: &[f32]) -> f32 {

@@ -4,7 +4,9 @@
 
 mod common;
 
-use abridge_model::config::{CategoriserConfig, Integration, Normaliser, Pooling, ShortenerConfig};
+use abridge_model::config::{
+    Activation, CategoriserConfig, Integration, Normaliser, Pooling, ShortenerConfig,
+};
 use abridge_model::{Batch, Dropout, Model, ModelConfig, Preset, random};
 use burn::module::{Module, ModuleMapper, ModuleVisitor, Param};
 use burn::tensor::{Device, FloatDType, Gradients, Tensor, TensorData};
@@ -163,10 +165,17 @@ fn baselines() {
 }
 
 #[test]
-fn shared_embeddings() {
-    for preset in [Preset::Sentence, Preset::MultiEncoder, Preset::Grouping] {
-        let config = ModelConfig { shared_embeddings: true, ..config(preset, 2) };
-        check_against_differences(&config, |name| name == "decoder.embedding.weight");
+fn every_kind_of_network() {
+    for (_, change) in common::KINDS {
+        let mut config = open_memory(ShortenerConfig::Mean);
+        change(&mut config);
+        check_against_differences(&config, |name| {
+            name.starts_with("decoder.") || name.starts_with("encoder.")
+        });
+    }
+    for activation in [Activation::Silu, Activation::QuickGelu] {
+        let config = ModelConfig { activation, ..config(Preset::Sentence, 0) };
+        check_against_differences(&config, |name| name.contains("layers.0.feed_forward"));
     }
 }
 

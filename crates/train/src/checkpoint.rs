@@ -14,9 +14,9 @@ use burn::tensor::Device;
 use serde::{Deserialize, Serialize};
 
 use crate::manifest::{self, CONFIG, OPTIMISER, STATE, WEIGHTS};
-use crate::optimiser::{Adam, AdamConfig};
+use crate::optimiser::Adam;
 use crate::origin::Origin;
-use crate::recipe::CheckpointRecipe;
+use crate::recipe::{CheckpointRecipe, OptimisationRecipe};
 use crate::{Error, Result, durable};
 
 /// Where a run is, apart from its weights.
@@ -199,17 +199,17 @@ impl Found {
     pub fn load(
         &self,
         config: &ModelConfig,
-        adam: AdamConfig,
+        optimisation: &OptimisationRecipe,
         device: &Device,
     ) -> Result<(Model, Adam)> {
-        let model = config.load(&self.folder.join(WEIGHTS), device)?;
+        let model = optimisation.freeze(config.load(&self.folder.join(WEIGHTS), device)?);
         let moments = TensorFile::open(&self.folder.join(OPTIMISER))?;
         let updates = self.state.update - self.state.skipped;
         let adam = match updates {
-            0 => Adam::new(adam),
-            _ => Adam::restore(adam, updates, &model, &moments)?,
+            0 => Adam::new(optimisation.adam),
+            _ => Adam::restore(optimisation.adam, updates, &model, &moments)?,
         };
-        Ok((model, adam))
+        Ok((model, adam.with_base_rate(optimisation.base_rate)))
     }
 
     /// Its weights, by name.

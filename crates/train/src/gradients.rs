@@ -7,7 +7,7 @@ use burn::tensor::{Tensor, TensorData};
 
 use crate::ranks::Ranks;
 
-/// One flat gradient per parameter, in the order of [`Model::parameters`].
+/// One flat gradient per parameter that learns, in the order of [`Model::parameters`].
 #[derive(Clone, Debug)]
 pub struct Gradients {
     parts: Vec<Tensor<1>>,
@@ -25,6 +25,9 @@ impl Gradients {
         impl ModuleVisitor for Collect<'_> {
             fn visit_float<const D: usize>(&mut self, param: &Param<Tensor<D>>) {
                 let value = param.val();
+                if !learns(&value) {
+                    return;
+                }
                 let count = value.shape().num_elements();
                 self.parts.push(match value.grad(self.gradients) {
                     Some(gradient) => gradient.reshape([count]),
@@ -39,10 +42,20 @@ impl Gradients {
 
     /// No gradient at all: what a rank without a micro-batch has to add.
     pub fn zeros(model: &Model) -> Self {
-        let device = model.device().without_autodiff();
-        let count = |parameter: &Parameter| parameter.shape.iter().product::<usize>();
-        let zeros = |parameter: &Parameter| Tensor::zeros([count(parameter)], &device);
-        Self { parts: model.parameters().iter().map(zeros).collect(), factor: 1.0 }
+        #[derive(Default)]
+        struct Zeros(Vec<Tensor<1>>);
+        impl ModuleVisitor for Zeros {
+            fn visit_float<const D: usize>(&mut self, param: &Param<Tensor<D>>) {
+                let value = param.val();
+                if learns(&value) {
+                    let device = value.device().without_autodiff();
+                    self.0.push(Tensor::zeros([value.shape().num_elements()], &device));
+                }
+            }
+        }
+        let mut zeros = Zeros::default();
+        model.visit(&mut zeros);
+        Self { parts: zeros.0, factor: 1.0 }
     }
 
     /// Adds the gradients of the other ranks, before any of them is scaled.
@@ -94,4 +107,24 @@ impl Gradients {
     pub(crate) fn into_parts(self) -> (Vec<Tensor<1>>, f64) {
         (self.parts, self.factor)
     }
+}
+
+/// Whether a parameter takes part in training: all of a network do, but for those that were frozen.
+pub(crate) fn learns<const D: usize>(value: &Tensor<D>) -> bool {
+    !value.is_autodiff() || value.is_require_grad()
+}
+
+/// The parameters that learn.
+pub(crate) fn learning(model: &Model) -> Vec<Parameter> {
+    #[derive(Default)]
+    struct Learning(Vec<bool>);
+    impl ModuleVisitor for Learning {
+        fn visit_float<const D: usize>(&mut self, param: &Param<Tensor<D>>) {
+            self.0.push(learns(&param.val()));
+        }
+    }
+    let mut learning = Learning::default();
+    model.visit(&mut learning);
+    let parameters = model.parameters().into_iter().zip(learning.0);
+    parameters.filter(|(_, learns)| *learns).map(|(parameter, _)| parameter).collect()
 }

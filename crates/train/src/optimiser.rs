@@ -1,13 +1,13 @@
 //! Adam with decoupled decay, as the published recipe has it.
 
-use abridge_model::Model;
 use abridge_model::ops::{self, AdamRates, AdamState};
 use abridge_model::weights::{NamedTensors, Parameter, TensorFile};
+use abridge_model::{Model, Part};
 use burn::module::{Module, ModuleMapper, Param};
 use burn::tensor::{Tensor, TensorData};
 use serde::{Deserialize, Serialize};
 
-use crate::gradients::Gradients;
+use crate::gradients::{Gradients, learning, learns};
 
 /// The settings of the optimiser.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -35,14 +35,22 @@ impl Default for AdamConfig {
 pub struct Adam {
     config: AdamConfig,
     updates: u64,
-    /// Mean gradient and mean square per parameter, flat, in the order of the network.
+    /// Mean gradient and mean square per parameter that learns, flat, in the order of the network.
     moments: Vec<AdamState>,
+    /// What the rate of the sentence-level network's parameters is multiplied by.
+    base_rate: f64,
 }
 
 impl Adam {
     /// An optimiser that has seen nothing.
     pub fn new(config: AdamConfig) -> Self {
-        Self { config, updates: 0, moments: Vec::new() }
+        Self { config, updates: 0, moments: Vec::new(), base_rate: 1.0 }
+    }
+
+    /// The same with another rate for the parameters of the sentence-level network below a memory.
+    #[must_use]
+    pub fn with_base_rate(self, factor: f64) -> Self {
+        Self { base_rate: factor, ..self }
     }
 
     /// How many updates it has made.
@@ -53,7 +61,7 @@ impl Adam {
     /// The running means by name of parameter, for a checkpoint.
     pub fn state(&self, model: &Model) -> NamedTensors {
         let mut tensors = NamedTensors::new();
-        for (parameter, state) in model.parameters().iter().zip(&self.moments) {
+        for (parameter, state) in learning(model).iter().zip(&self.moments) {
             for (what, moment) in [("mean", &state.mean), ("square", &state.square)] {
                 let values: Vec<f32> = moment.to_data().iter::<f32>().collect();
                 tensors.insert(format!("{what}.{}", parameter.name), (vec![values.len()], values));
@@ -85,14 +93,13 @@ impl Adam {
             }
             Ok(Tensor::from_data(TensorData::new(values, [expected]), &device))
         };
-        let moments = model
-            .parameters()
+        let moments = learning(model)
             .iter()
             .map(|parameter| {
                 Ok(AdamState { mean: read("mean", parameter)?, square: read("square", parameter)? })
             })
             .collect::<abridge_model::Result<_>>()?;
-        Ok(Self { config, updates, moments })
+        Ok(Self { config, updates, moments, base_rate: 1.0 })
     }
 
     /// Moves the parameters against the gradients.
@@ -111,18 +118,23 @@ impl Adam {
             self.moments = gradients.iter().map(zeros).collect();
         }
         let time = self.updates.min(i32::MAX as u64) as i32;
-        let step = rate * (1.0 - beta_2.powi(time)).sqrt() / (1.0 - beta_1.powi(time));
-        let rates = AdamRates {
+        let (warm_mean, warm_square) = (1.0 - beta_1.powi(time), 1.0 - beta_2.powi(time));
+        let rates_at = |rate: f64| AdamRates {
             beta_1: beta_1 as f32,
             beta_2: beta_2 as f32,
             epsilon: epsilon as f32,
-            step: step as f32,
+            step: (rate * warm_square.sqrt() / warm_mean) as f32,
             shrink: (1.0 - rate * weight_decay) as f32,
             scale: scale as f32,
         };
         let moments = std::mem::take(&mut self.moments).into_iter();
-        let mut moving =
-            Move { gradients: gradients.into_iter().zip(moments), moved: Vec::new(), rates };
+        let mut moving = Move {
+            gradients: gradients.into_iter().zip(moments),
+            moved: Vec::new(),
+            parameters: model.parameters().into_iter(),
+            context: rates_at(rate),
+            base: rates_at(rate * self.base_rate),
+        };
         let model = model.map(&mut moving);
         self.moments = moving.moved;
         model
@@ -133,15 +145,22 @@ impl Adam {
 struct Move<I> {
     gradients: I,
     moved: Vec<AdamState>,
-    rates: AdamRates,
+    parameters: std::vec::IntoIter<Parameter>,
+    context: AdamRates,
+    base: AdamRates,
 }
 
 impl<I: Iterator<Item = (Tensor<1>, AdamState)>> ModuleMapper for Move<I> {
     fn map_float<const D: usize>(&mut self, param: Param<Tensor<D>>) -> Param<Tensor<D>> {
-        let (gradient, state) = self.gradients.next().expect("as many gradients as parameters");
+        let part = self.parameters.next().expect("as many as there are").part();
+        let rates = if part == Part::Base { self.base } else { self.context };
         param.map(|value| {
+            if !learns(&value) {
+                return value;
+            }
+            let (gradient, state) = self.gradients.next().expect("as many gradients as parameters");
             let is_trained = value.is_autodiff();
-            let (moved, state) = ops::adam(value.inner(), state, gradient, self.rates);
+            let (moved, state) = ops::adam(value.inner(), state, gradient, rates);
             self.moved.push(state);
             if is_trained { Tensor::from_inner(moved).require_grad() } else { moved }
         })

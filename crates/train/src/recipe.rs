@@ -10,7 +10,7 @@ mod groups;
 
 pub use groups::{
     BatchRecipe, Batching, CheckpointRecipe, ContextRecipe, ModelRecipe, OptimisationRecipe,
-    StopRecipe, ValidationRecipe,
+    StopRecipe, Trained, ValidationRecipe,
 };
 
 use crate::inherit::read_table;
@@ -96,9 +96,22 @@ impl TrainRecipe {
 
     /// The network for vocabularies of the given sizes.
     pub fn config(&self, source: usize, target: usize) -> Result<ModelConfig> {
+        self.changed(&self.preset(source, target)?)
+    }
+
+    /// The network that starts from another: that one, with the context of the recipe's preset.
+    pub fn config_on(&self, base: &ModelConfig) -> Result<ModelConfig> {
+        let preset = self.preset(base.source_vocabulary, base.target_vocabulary)?;
+        self.changed(&base.with_context_of(&preset))
+    }
+
+    fn preset(&self, source: usize, target: usize) -> Result<ModelConfig> {
         let preset: Preset = self.model.preset.parse()?;
         let width: Width = self.model.width.parse()?;
-        let config = preset.config(width, source, target, self.model.context_size);
+        Ok(preset.config(width, source, target, self.model.context_size))
+    }
+
+    fn changed(&self, config: &ModelConfig) -> Result<ModelConfig> {
         let mut table: toml::Table =
             toml::from_str(&config.to_toml()).map_err(|error| Error::Recipe(error.to_string()))?;
         table.extend(self.model.change.clone());
@@ -150,6 +163,10 @@ impl TrainRecipe {
         let decay = adam.weight_decay;
         refuse_unless(decay >= 0.0 && decay.is_finite(), || {
             format!("optimisation.adam.weight_decay is {decay}, not finite and 0 or more")
+        })?;
+        let base_rate = self.optimisation.base_rate;
+        refuse_unless(base_rate >= 0.0 && base_rate.is_finite(), || {
+            format!("optimisation.base_rate is {base_rate}, not finite and 0 or more")
         })?;
         let ContextRecipe { drop, coword_dropout, .. } = self.context;
         for (name, probability) in [("drop", drop), ("coword_dropout", coword_dropout)] {
@@ -249,6 +266,8 @@ mod tests {
             ("optimisation.schedule.peak=-1e-3", "peak is -0.001"),
             ("optimisation.adam.beta_2=1.0", "beta_2 is 1, not in [0, 1)"),
             ("context.drop=2.0", "a probability"),
+            ("optimisation.train=some", "context"),
+            ("optimisation.base_rate=-1.0", "base_rate is -1"),
             ("seed.x=1", "invalid type"),
         ] {
             let error = read(&[setting]).unwrap_err().to_string();

@@ -10,6 +10,7 @@ use std::time::Instant;
 use abridge_corpus::batch::Batcher;
 use abridge_corpus::prepare::PreparedDirectory;
 use abridge_corpus::store::{Side, TokenStore};
+use abridge_model::config::Context;
 use abridge_model::{Batch, Model};
 use burn::module::Module;
 use burn::tensor::Device;
@@ -20,7 +21,7 @@ use crate::event::{Ending, Event};
 use crate::optimiser::Adam;
 use crate::origin::Origin;
 use crate::ranks::{Alone, Ranks};
-use crate::recipe::TrainRecipe;
+use crate::recipe::{TrainRecipe, Trained};
 use crate::run_directory::{RunDirectory, RunPaths};
 use crate::start::Start;
 use crate::update::{UpdateSettings, Workers};
@@ -76,10 +77,21 @@ impl Training {
         options: Options,
     ) -> Result<Self> {
         let data = PreparedDirectory::open(paths.data)?;
+        let start = options.from.as_deref().map(|from| Start::open(from, &data)).transpose()?;
         let vocabularies = &data.manifest().vocabularies;
-        let config = recipe.config(vocabularies.source, vocabularies.target)?;
+        let config = match &start {
+            Some(start) => start.config(&recipe)?,
+            None => recipe.config(vocabularies.source, vocabularies.target)?,
+        };
         if config.shared_embeddings {
             check_joint(&data)?;
+        }
+        if recipe.optimisation.train == Trained::Context && config.context == Context::None {
+            return Err(Error::Recipe(
+                "optimisation.train=context trains what a memory has on top of a network, but this \
+                 network has no context; choose another model.preset"
+                    .into(),
+            ));
         }
         let settings = recipe.batch_settings(&config);
         let split = |name: &str| -> Result<Batcher> {
@@ -88,8 +100,6 @@ impl Training {
         };
         let (train, valid) = (split("train")?, split("valid")?);
         let mut origin = Origin::of(&recipe, &data, paths.data)?;
-        let start = options.from.as_deref().map(|from| Start::open(from, &data, &config));
-        let start = start.transpose()?;
         origin.from = start.as_ref().map(Start::hash);
 
         let leader = options.ranks.is_leader();
@@ -105,7 +115,10 @@ impl Training {
             if !changed.is_empty() && !options.force {
                 return Err(refusal(paths.run, &changed));
             }
-            let (model, adam) = found.load(&config, recipe.optimisation.adam, &device)?;
+            // A run that started from another model goes on without it, too.
+            let is_kept = start.is_none() && found.state.origin.from.is_some();
+            let config = if is_kept { found.config()? } else { config };
+            let (model, adam) = found.load(&config, &recipe.optimisation, &device)?;
             let origin = Origin { from: found.state.origin.from.clone(), ..origin };
             let state = RunState { origin, ..found.state };
             let passed_over = found.passed_over;
@@ -117,7 +130,9 @@ impl Training {
                 None => (model, None),
                 Some(start) => start.take_over(model).map(|(model, event)| (model, Some(event)))?,
             };
-            (model, Adam::new(recipe.optimisation.adam), RunState::new(origin), event)
+            let optimisation = &recipe.optimisation;
+            let adam = Adam::new(optimisation.adam).with_base_rate(optimisation.base_rate);
+            (optimisation.freeze(model), adam, RunState::new(origin), event)
         };
         if let Some(directory) = &mut directory {
             directory.begin(&recipe.to_toml(), &data, state.update)?;

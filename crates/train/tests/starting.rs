@@ -61,6 +61,77 @@ fn a_sentence_level_model_starts_every_other() {
 }
 
 #[test]
+fn a_memory_alone_learns_and_what_is_below_stays() {
+    let folder = tempfile::tempdir().unwrap();
+    let model = sentence_model(folder.path());
+    let old = TensorFile::open(&model.join("model.safetensors")).unwrap();
+    let run = folder.path().join("run");
+    let settings = ["optimisation.train=context", "stop.max_updates=20"];
+    // The network is that of the model, whatever width the recipe would have had.
+    let recipe_of = |settings: &[&str]| {
+        let mut recipe = recipe(settings);
+        recipe.model.width = "small".into();
+        recipe.model.change.clear();
+        recipe
+    };
+    let open = |settings: &[&str], options| open_with(recipe_of(settings), data(), &run, options);
+    let mut training = open(&settings, from(&model)).unwrap();
+    let (_, events) = go_on(&mut training);
+    let losses: Vec<f64> = events
+        .iter()
+        .filter_map(|event| match event {
+            Event::Validated { loss, .. } => Some(*loss),
+            _ => None,
+        })
+        .collect();
+    assert!(losses[1] < losses[0], "{losses:?}");
+    let now = folder.path().join("now.safetensors");
+    training.model().save(&now).unwrap();
+    let now = TensorFile::open(&now).unwrap();
+    for name in old.names() {
+        assert_eq!(now.read(name).unwrap(), old.read(name).unwrap(), "{name} stays");
+    }
+    let output = "decoder.layers.0.context.attention.output.weight";
+    assert!(now.read(output).unwrap().iter().any(|&value| value != 0.0));
+    let moments = run.join("checkpoints/update-00000020/optimizer.safetensors");
+    let moments = TensorFile::open(&moments).unwrap();
+    assert!(moments.names().all(|name| old.shape(name.split_once('.').unwrap().1).is_none()));
+
+    // It goes on without the model that it started from.
+    drop(training);
+    let more = ["optimisation.train=context", "stop.max_updates=21"];
+    let (_, events) = go_on(&mut open(&more, one_worker()).unwrap());
+    assert!(matches!(events[0], Event::Resumed { update: 20, .. }), "{:?}", events[0]);
+
+    let none = [&settings[..], &["model.preset=sentence"]].concat();
+    let other = folder.path().join("other");
+    let error = open_with(recipe(&none), data(), &other, from(&model)).err().unwrap();
+    assert!(error.to_string().contains("has no context"), "{error}");
+}
+
+#[test]
+fn the_network_below_may_learn_more_slowly() {
+    let folder = tempfile::tempdir().unwrap();
+    let model = sentence_model(folder.path());
+    let old = TensorFile::open(&model.join("model.safetensors")).unwrap();
+    let moved = |factor: &str| {
+        let setting = format!("optimisation.base_rate={factor}");
+        let run = folder.path().join(factor);
+        let recipe = recipe(&[&setting, "stop.max_updates=5", "model.change.dropout=0.0"]);
+        let mut training = open_with(recipe, data(), &run, from(&model)).unwrap();
+        go_on(&mut training);
+        let file = run.join("now.safetensors");
+        training.model().save(&file).unwrap();
+        let now = TensorFile::open(&file).unwrap();
+        let name = "encoder.layers.0.feed_forward.hidden.weight";
+        let pairs = now.read(name).unwrap().into_iter().zip(old.read(name).unwrap());
+        pairs.map(|(now, old)| f64::from((now - old).abs())).sum::<f64>()
+    };
+    let (none, slow, whole) = (moved("0.0"), moved("0.1"), moved("1.0"));
+    assert!(none == 0.0 && slow > 0.0 && slow < 0.3 * whole, "{none} {slow} {whole}");
+}
+
+#[test]
 fn it_starts_where_the_other_was() {
     let folder = tempfile::tempdir().unwrap();
     let model = sentence_model(folder.path());

@@ -86,7 +86,7 @@ impl Search<'_> {
         let vocabulary = model.config().target_vocabulary;
         let longest = settings.max_length.max(settings.prefix.len());
         let mut decoding = Steps::new(model, lean, sources, self.lists);
-        let mut words = vec![END; sources.len()];
+        let mut words = vec![model.config().start_word(); sources.len()];
         let mut parents = Vec::new();
         for step in 0..=longest {
             if is_set(self.stop.as_ref()) {

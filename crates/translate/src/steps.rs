@@ -12,13 +12,15 @@ pub(crate) enum Steps<'a> {
         logits: Vec<f32>,
         /// What was found in them.
         found: Vec<MostProbable>,
+        /// The words of each translation; all words where there are no lists.
+        lists: Vec<Vec<u32>>,
     },
     /// On the CPU, without it.
     Lean(Box<LeanDecoding<'a>>),
 }
 
 impl<'a> Steps<'a> {
-    /// `lists` are the words of each translation, or nothing; only the lean path uses them.
+    /// `lists` are the words of each translation, or nothing.
     pub fn new(
         model: &'a Model,
         lean: Option<&'a LeanDecoder>,
@@ -32,6 +34,7 @@ impl<'a> Steps<'a> {
                 decoding: model.decode(sources),
                 logits: Vec::new(),
                 found: Vec::new(),
+                lists: lists.to_vec(),
             },
         }
     }
@@ -48,18 +51,24 @@ impl<'a> Steps<'a> {
         }
     }
 
-    /// As [`Self::step`], for who only wants to know the most probable words that could follow each
-    /// hypothesis.
+    /// As [`Self::step`], when only the most probable words that could follow each hypothesis are
+    /// needed. A word that is not on the list of its sentence does not exist.
     pub fn step_to_best(&mut self, words: &[u32], wanted: &Wanted<'_>) -> &[MostProbable] {
         if let Self::Engine { .. } = self {
             self.step(words);
         }
         match self {
             Self::Lean(decoding) => decoding.step_to_best(words, wanted),
-            Self::Engine { logits, found, .. } => {
+            Self::Engine { decoding, logits, found, lists } => {
                 let vocabulary = logits.len() / words.len().max(1);
-                let rows = logits.chunks_exact(vocabulary.max(1));
-                *found = rows.map(|row| MostProbable::of_row(row, wanted)).collect();
+                let rows = logits.chunks_exact(vocabulary.max(1)).enumerate();
+                let found_in = |(hypothesis, row): (usize, &[f32])| match lists
+                    .get(decoding.sentence_of(hypothesis))
+                {
+                    Some(list) => MostProbable::of_listed(row, list, wanted),
+                    None => MostProbable::of_row(row, wanted),
+                };
+                *found = rows.map(found_in).collect();
                 found
             }
         }

@@ -38,7 +38,7 @@ impl Linear {
     /// - x: `[rows, inputs]`
     /// - result: `[rows, outputs]`
     pub fn forward(&self, x: Tensor<2>) -> Tensor<2> {
-        ops::linear(x, self.weight.clone(), self.bias.clone(), ops::Activation::Identity)
+        ops::linear(x, self.weight.clone(), self.bias.clone(), None)
     }
 }
 
@@ -59,8 +59,7 @@ impl Norm {
             residual,
             update,
             dropout: None,
-            gain: self.gain.clone(),
-            bias: self.bias.clone(),
+            norm: ops::Norm { gain: self.gain.clone(), bias: self.bias.clone(), epsilon: 1e-5 },
         })
     }
 }

@@ -1,16 +1,14 @@
 //! Some sentences in the middle of being translated, on plain slices.
 
+use super::LeanDecoder;
 use super::fixed::FixedRows;
+use super::layer::{Buffers, LayerState, OneWord};
 use super::matrix::Matrix;
-use super::{ContextLooking, Layer, LeanDecoder};
 use crate::Sources;
 use crate::decoder::Seen;
 use crate::ops::Block;
-use crate::ops::kernels::int8_product::Int8Rows;
 use crate::ops::kernels::most_probable::{MostProbable, Wanted, Words};
-use crate::ops::kernels::softmax::{exp, softmax};
-use crate::ops::kernels::{add_weighted, sum_of_pairs, vectorised};
-use crate::tokens::END;
+use crate::ops::kernels::vectorised;
 
 /// The lean twin of [`Decoding`](crate::Decoding): the same hypotheses, the same order.
 #[derive(Debug)]
@@ -19,12 +17,19 @@ pub struct LeanDecoding<'a> {
     layers: Vec<LayerState>,
     /// For each hypothesis its sentence, in ascending order.
     sentence_of: Vec<usize>,
-    /// For each hypothesis the rows of its words in the layers' own keys and values: hypotheses go
-    /// on from each other by their row numbers, and no key is ever moved.
+    /// For each hypothesis the rows of its words in what the layers keep of words: hypotheses go on
+    /// from each other by their row numbers, and nothing is ever moved.
     words: Vec<Vec<u32>>,
+    /// Words ever written.
+    written: usize,
     /// For each sentence what its translation may be made of; all words where there is no list.
     listed: Vec<Listed>,
+    /// The states of the newest words, `[hypotheses, width]`.
+    x: Vec<f32>,
     buffers: Buffers,
+    /// Of all words, or of a stretch of the vocabulary.
+    logits: Vec<f32>,
+    found: Vec<MostProbable>,
     position: usize,
 }
 
@@ -33,31 +38,6 @@ pub struct LeanDecoding<'a> {
 struct Listed {
     words: Vec<u32>,
     output: Matrix,
-}
-
-#[derive(Debug)]
-struct LayerState {
-    cross: FixedRows,
-    context: Option<FixedRows>,
-    /// Keys and values of all words ever written, `[rows, 2 * width]`.
-    own: Vec<f32>,
-}
-
-/// What a step writes to, kept for the next one.
-#[derive(Debug, Default)]
-struct Buffers {
-    x: Vec<f32>,
-    /// What is multiplied, in the precision of the weights.
-    rows: Int8Rows,
-    /// The state before the cross-attention, for a parallel context attention.
-    before: Vec<f32>,
-    projected: Vec<f32>,
-    attended: Vec<f32>,
-    update: Vec<f32>,
-    weights: Vec<f32>,
-    /// Of all words, or of a stretch of the vocabulary.
-    logits: Vec<f32>,
-    found: Vec<MostProbable>,
 }
 
 impl<'a> LeanDecoding<'a> {
@@ -77,12 +57,16 @@ impl<'a> LeanDecoding<'a> {
             layers: layers.collect(),
             sentence_of: (0..sources.len()).collect(),
             words: vec![Vec::new(); sources.len()],
+            written: 0,
             listed: lists.iter().map(|words| decoder.listed(words.clone())).collect(),
+            x: Vec::new(),
             buffers: Buffers::default(),
+            logits: Vec::new(),
+            found: Vec::new(),
             position: 0,
         };
         for _ in 1..decoder.start_words {
-            decoding.advance(&vec![END; decoding.sentence_of.len()]);
+            decoding.advance(&vec![decoder.start_word; decoding.sentence_of.len()]);
         }
         decoding
     }
@@ -95,9 +79,8 @@ impl<'a> LeanDecoding<'a> {
     /// - result: `[hypotheses, vocabulary]`, logits
     pub fn step(&mut self, words: &[u32]) -> &[f32] {
         self.advance(words);
-        let Buffers { x, rows, logits, .. } = &mut self.buffers;
-        self.decoder.output.multiply(x, rows, logits);
-        logits
+        self.decoder.output.multiply(&self.x, &mut self.buffers.rows, &mut self.logits);
+        &self.logits
     }
 
     /// As [`Self::step`], for who only wants to know the most probable words: for each hypothesis
@@ -106,7 +89,7 @@ impl<'a> LeanDecoding<'a> {
     /// its sentence does not exist.
     pub fn step_to_best(&mut self, words: &[u32], wanted: &Wanted<'_>) -> &[MostProbable] {
         self.advance(words);
-        let Buffers { x, rows, logits, found, .. } = &mut self.buffers;
+        let Self { x, logits, found, buffers: Buffers { rows, .. }, .. } = self;
         found.resize_with(words.len(), MostProbable::default);
         found.iter_mut().for_each(MostProbable::clear);
         if self.listed.is_empty() {
@@ -133,21 +116,38 @@ impl<'a> LeanDecoding<'a> {
     /// Appends a word to each hypothesis: from words to the states of the last layer.
     fn advance(&mut self, words: &[u32]) {
         assert_eq!(words.len(), self.sentence_of.len(), "one word per hypothesis");
-        let width = self.decoder.width;
+        let LeanDecoder { width, heads, order, .. } = *self.decoder;
         let position = &self.decoder.positions[self.position * width..][..width];
-        let x = &mut self.buffers.x;
+        let mut x = std::mem::take(&mut self.x);
         x.clear();
         for &word in words {
+            if self.position == 0 && self.decoder.starts_from_zero {
+                x.extend_from_slice(position);
+                continue;
+            }
             let embedding = &self.decoder.embedding[word as usize * width..][..width];
             x.extend(embedding.iter().zip(position).map(|(embedding, place)| embedding + place));
         }
-        let first_row = self.layers.first().map_or(0, |layer| layer.own.len() / (2 * width));
         for (hypothesis, rows) in self.words.iter_mut().enumerate() {
-            rows.push((first_row + hypothesis) as u32);
+            rows.push((self.written + hypothesis) as u32);
         }
+        self.written += words.len();
         for (layer, state) in self.decoder.layers.iter().zip(&mut self.layers) {
-            layer.step(state, &self.words, &self.sentence_of, self.decoder, &mut self.buffers);
+            let mut stage = OneWord {
+                layer,
+                state,
+                buffers: &mut self.buffers,
+                words: &self.words,
+                sentence_of: &self.sentence_of,
+                width,
+                heads,
+            };
+            x = order.decode(&mut stage, x);
         }
+        if let Some(norm) = &self.decoder.norm {
+            norm.apply(&mut x, &[]);
+        }
+        self.x = x;
         self.position += 1;
     }
 
@@ -183,118 +183,4 @@ impl LeanDecoder {
         assert!(!words.is_empty() && words.is_sorted(), "words in ascending order");
         Listed { output: self.output.select(&words), words }
     }
-}
-
-impl Layer {
-    /// The same sublayers as [`DecoderLayer::forward`](crate::decoder::DecoderLayer).
-    fn step(
-        &self,
-        state: &mut LayerState,
-        words: &[Vec<u32>],
-        sentence_of: &[usize],
-        decoder: &LeanDecoder,
-        buffers: &mut Buffers,
-    ) {
-        let Buffers { x, rows, before, projected, attended, update, weights, .. } = buffers;
-        let width = decoder.width;
-        self.own.multiply(x, rows, projected);
-        for row in projected.chunks_exact(3 * width) {
-            state.own.extend_from_slice(&row[width..]);
-        }
-        attend_own(projected, &state.own, words, decoder, attended, weights);
-        self.own_output.multiply(attended, rows, update);
-        self.own_norm.apply(x, update);
-
-        let parallel = self.context.as_ref().filter(|context| context.is_parallel);
-        if parallel.is_some() {
-            before.clone_from(x);
-        }
-        self.cross.query.multiply(x, rows, projected);
-        state.cross.attend(projected, sentence_of, attended, weights);
-        self.cross.output.multiply(attended, rows, update);
-        self.cross.norm.apply(x, update);
-
-        if let Some(context) = &self.context {
-            let y = if context.is_parallel { &mut *before } else { &mut *x };
-            context.looking.query.multiply(y, rows, projected);
-            if let Some(seen) = &state.context {
-                seen.attend(projected, sentence_of, attended, weights);
-            } else {
-                attended.clear();
-                attended.resize(y.len(), 0.0);
-            }
-            context.looking.output.multiply(attended, rows, update);
-            context.gate(!context.is_gated_after_norm, update, width);
-            context.looking.norm.apply(y, update);
-            context.gate(context.is_gated_after_norm, y, width);
-            if context.is_parallel {
-                for (x, y) in x.iter_mut().zip(&*before) {
-                    *x += y;
-                }
-            }
-        }
-
-        self.hidden.multiply(x, rows, projected);
-        for value in projected.iter_mut() {
-            *value = value.max(0.0);
-        }
-        self.output.multiply(projected, rows, update);
-        self.norm.apply(x, update);
-    }
-}
-
-impl ContextLooking {
-    /// Equation (5), if this is its place.
-    fn gate(&self, is_here: bool, rows: &mut [f32], width: usize) {
-        let Some((weight, bias)) = self.gate.as_ref().filter(|_| is_here) else { return };
-        for row in rows.chunks_exact_mut(width) {
-            let score = bias + sum_of_pairs(row, weight, |x, w| x * w);
-            let open = 1.0 / (1.0 + exp(-score));
-            for value in row {
-                *value *= open;
-            }
-        }
-    }
-}
-
-/// Each hypothesis looks at its own words.
-///
-/// # Shapes
-/// - projected: `[hypotheses, 3 * width]`, of which the queries come first
-fn attend_own(
-    projected: &[f32],
-    own: &[f32],
-    words: &[Vec<u32>],
-    decoder: &LeanDecoder,
-    attended: &mut Vec<f32>,
-    weights: &mut Vec<f32>,
-) {
-    let width = decoder.width;
-    let head_width = width / decoder.heads;
-    let scale = (head_width as f32).powf(-0.5);
-    attended.clear();
-    attended.resize(words.len() * width, 0.0);
-    vectorised(
-        #[inline(always)]
-        || {
-            let queries = projected.chunks_exact(3 * width).zip(attended.chunks_exact_mut(width));
-            for ((query, out), rows) in queries.zip(words) {
-                for head in 0..decoder.heads {
-                    let channels = head * head_width..(head + 1) * head_width;
-                    let query = &query[channels.clone()];
-                    weights.resize(rows.len(), 0.0);
-                    for (weight, &row) in weights.iter_mut().zip(rows) {
-                        let key = &own[row as usize * 2 * width..][channels.clone()];
-                        *weight = scale * sum_of_pairs(query, key, |q, k| q * k);
-                    }
-                    softmax(weights);
-                    let values = rows.iter().map(
-                        #[inline(always)]
-                        |&row| &own[row as usize * 2 * width + width..][channels.clone()],
-                    );
-                    add_weighted(&mut out[channels.clone()], values.zip(weights.iter().copied()));
-                }
-            }
-        },
-    );
 }

@@ -7,21 +7,23 @@
 
 mod decoding;
 mod fixed;
+mod layer;
 mod matrix;
 
 use burn::tensor::Tensor;
 
-use crate::decoder::{ContextAttention, DecoderLayer};
+use crate::Sources;
 use crate::linear::{Linear, ResidualNorm};
 use crate::model::Model;
 use crate::ops::kernels::residual_norm;
-use crate::ops::{NORM_EPSILON, is_fused};
+use crate::ops::{self, is_fused};
+use crate::sublayers::Order;
 use crate::weights::Precision;
-use crate::{Sources, embedding};
 
 pub use crate::ops::kernels::most_probable::{MostProbable, Wanted};
 pub use decoding::LeanDecoding;
 
+use layer::Layer;
 use matrix::Matrix;
 
 /// The decoder of a network, ready to decode on the CPU.
@@ -29,55 +31,38 @@ use matrix::Matrix;
 pub struct LeanDecoder {
     width: usize,
     heads: usize,
+    start_word: u32,
     start_words: usize,
+    /// Whether the first word is a zero vector.
+    starts_from_zero: bool,
     /// `[vocabulary, width]`, scaled.
     embedding: Vec<f32>,
     /// `[positions, width]`
     positions: Vec<f32>,
-    /// The tied output projection.
-    output: Matrix,
+    order: Order,
     layers: Vec<Layer>,
-}
-
-#[derive(Clone, Debug)]
-struct Layer {
-    /// Query, key and value side by side.
-    own: Matrix,
-    own_output: Matrix,
-    own_norm: Norm,
-    cross: Looking,
-    context: Option<ContextLooking>,
-    hidden: Matrix,
+    /// After the last layer, where layers normalise before their sublayers.
+    norm: Option<Norm>,
+    /// The output projection, which is the embedding.
     output: Matrix,
-    norm: Norm,
-}
-
-/// An attention over keys and values that are projected already.
-#[derive(Clone, Debug)]
-struct Looking {
-    query: Matrix,
-    output: Matrix,
-    norm: Norm,
-}
-
-#[derive(Clone, Debug)]
-struct ContextLooking {
-    looking: Looking,
-    /// Weight and bias.
-    gate: Option<(Vec<f32>, f32)>,
-    is_parallel: bool,
-    is_gated_after_norm: bool,
 }
 
 #[derive(Clone, Debug)]
 struct Norm {
     gain: Vec<f32>,
     bias: Vec<f32>,
+    epsilon: f32,
 }
 
 impl Norm {
+    fn new(norm: &ResidualNorm) -> Self {
+        let (gain, bias) = (values(norm.gain.val()), values(norm.bias.val()));
+        Self { gain, bias, epsilon: norm.epsilon() as f32 }
+    }
+
+    /// `LayerNorm(x + update)`; an empty update is none.
     fn apply(&self, x: &mut [f32], update: &[f32]) {
-        residual_norm::in_place(x, update, &self.gain, &self.bias, NORM_EPSILON as f32);
+        residual_norm::in_place(x, update, &self.gain, &self.bias, self.epsilon);
     }
 }
 
@@ -89,28 +74,34 @@ impl Model {
 
     /// As [`Self::lean_decoder`], with products in the precision that the weights were stored in.
     pub fn lean_decoder_in(&self, precision: Precision) -> Option<LeanDecoder> {
-        let embedding = &self.decoder.embedding.weight.val();
-        if !is_fused(embedding) {
+        let decoder = &self.decoder;
+        let ops::Projection { weight, bias } = decoder.projection();
+        if !is_fused(&weight) {
             return None;
         }
         let config = self.config();
         let (width, vocabulary) = (config.width, config.target_vocabulary);
-        let mut embedding = values(embedding.clone());
+        let mut embedding = values(weight);
         let at = |i: usize, j: usize| embedding[j * width + i];
-        let output = Matrix::new(precision, [width, vocabulary], at, &[]);
-        let scale = (width as f64).sqrt() as f32;
+        let bias = bias.map(values).unwrap_or_default();
+        let output = Matrix::new(precision, [width, vocabulary], at, &bias);
+        let scale = config.embedding_factor() as f32;
         for value in &mut embedding {
             *value *= scale;
         }
-        let layers = self.decoder.layers.iter().map(|layer| Layer::new(layer, precision));
+        let layers = decoder.layers.iter().map(|layer| Layer::new(layer, precision));
         Some(LeanDecoder {
             width,
             heads: config.heads,
+            start_word: config.start_word(),
             start_words: config.start_words(),
+            starts_from_zero: decoder.starts_from_zero(0),
             embedding,
-            positions: embedding::sinusoids(config.max_positions, width),
-            output,
+            positions: config.positions.table(config.max_positions, width),
+            order: decoder.order(),
             layers: layers.collect(),
+            norm: decoder.norm.as_ref().map(Norm::new),
+            output,
         })
     }
 }
@@ -129,50 +120,24 @@ impl LeanDecoder {
     }
 }
 
-impl Layer {
-    fn new(layer: &DecoderLayer, precision: Precision) -> Self {
-        let pack = |layers: &[&Linear]| pack(layers, precision);
-        let own = &layer.self_attention;
-        let looking = |attention: &crate::attention::Attention, norm: &ResidualNorm| Looking {
-            query: pack(&[&attention.query]),
-            output: pack(&[&attention.output]),
-            norm: norm_of(norm),
-        };
-        let context = |context: &ContextAttention| ContextLooking {
-            looking: looking(&context.attention, &context.norm),
-            gate: context
-                .gate
-                .as_ref()
-                .map(|gate| (values(gate.weight.val()), values(gate.bias.val())[0])),
-            is_parallel: context.is_parallel(),
-            is_gated_after_norm: context.is_gated_after_norm(),
-        };
-        Self {
-            own: pack(&[&own.query, &own.key, &own.value]),
-            own_output: pack(&[&own.output]),
-            own_norm: norm_of(&layer.self_attention_norm),
-            cross: looking(&layer.cross_attention, &layer.cross_attention_norm),
-            context: layer.context.as_ref().map(context),
-            hidden: pack(&[&layer.feed_forward.hidden]),
-            output: pack(&[&layer.feed_forward.output]),
-            norm: norm_of(&layer.feed_forward_norm),
-        }
-    }
-}
-
 fn values<const D: usize>(tensor: Tensor<D>) -> Vec<f32> {
     tensor.into_data().try_into_vec().expect("the network is in single precision")
 }
 
-fn norm_of(norm: &ResidualNorm) -> Norm {
-    Norm { gain: values(norm.gain.val()), bias: values(norm.bias.val()) }
+/// A linear layer.
+fn pack(layer: &Linear, precision: Precision) -> Matrix {
+    pack_side_by_side(&[(layer.weight.val(), Some(layer.bias.val()))], precision)
 }
 
-/// Linear layers of the same input side by side, as one.
-fn pack(layers: &[&Linear], precision: Precision) -> Matrix {
-    let [inputs, outputs] = layers[0].weight.val().dims();
-    let weights: Vec<Vec<f32>> = layers.iter().map(|layer| values(layer.weight.val())).collect();
-    let bias: Vec<f32> = layers.iter().flat_map(|layer| values(layer.bias.val())).collect();
+/// Weights (and biases) of the same shape and input side by side, as one.
+fn pack_side_by_side(layers: &[(Tensor<2>, Option<Tensor<1>>)], precision: Precision) -> Matrix {
+    let [inputs, outputs] = layers[0].0.dims();
+    let weights: Vec<Vec<f32>> = layers.iter().map(|(weight, _)| values(weight.clone())).collect();
+    let bias = layers.iter().flat_map(|(_, bias)| match bias {
+        Some(bias) => values(bias.clone()),
+        None => vec![0.0; outputs],
+    });
+    let bias: Vec<f32> = bias.collect();
     let at = |i: usize, j: usize| weights[j / outputs][i * outputs + j % outputs];
     Matrix::new(precision, [inputs, outputs * layers.len()], at, &bias)
 }

@@ -4,9 +4,9 @@
 //! hypotheses of its beam look at the same ones. Their keys and values are arranged once; a step
 //! only brings new queries.
 
-use burn::tensor::activation::softmax;
 use burn::tensor::{Bool, Device, Tensor, TensorData};
 
+use super::plain::attend;
 use super::{Block, KeyValue, indices};
 
 /// Keys and values of some sentences, arranged for many steps.
@@ -88,14 +88,7 @@ pub fn fixed_attention(query: Tensor<3>, keys: &FixedKeys) -> Tensor<3> {
     let [sentences, queries, width] = query.dims();
     let heads = keys.key.dims()[1];
     let head_width = width / heads;
-    let query = query * (head_width as f64).powf(-0.5);
     let query = query.reshape([sentences, queries, heads, head_width]).swap_dims(1, 2);
-    let mut scores = query.matmul(keys.key.clone());
-    if let Some(hidden) = &keys.hidden {
-        // A finite value: a sentence without keys then averages zeros instead of giving NaN.
-        let hidden = hidden.clone().expand(scores.shape());
-        scores = scores.mask_fill(hidden, -1e9);
-    }
-    let attended = softmax(scores, 3).matmul(keys.value.clone());
+    let (attended, _) = attend(query, keys.key.clone(), keys.value.clone(), keys.hidden.as_ref());
     attended.swap_dims(1, 2).reshape([sentences, queries, width])
 }

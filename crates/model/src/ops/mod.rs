@@ -17,7 +17,7 @@ use std::sync::OnceLock;
 
 use burn::tensor::{DType, Device, Int, Tensor, TensorData};
 
-use crate::config::Normaliser;
+use crate::config::{Activation, Normaliser};
 use crate::dropout::DropoutMask;
 use crate::packed::Segments;
 
@@ -27,6 +27,7 @@ pub use kernels::adam::Rates as AdamRates;
 pub use kernels::product::{Before, Matrix, MatrixMut, Tally, product};
 pub use kernels::{Instructions, Precision};
 pub use layout::{AttentionLayout, Block};
+pub(crate) use plain::{attend, next_cell};
 pub use plain::{
     concatenate_windows, label_smoothed_cross_entropy, max_over_segments, sum_over_segments,
 };
@@ -41,16 +42,7 @@ pub fn is_fused<const D: usize>(x: &Tensor<D>) -> bool {
     *wanted && x.dtype() == DType::F32 && x.device().without_autodiff() == Device::flex()
 }
 
-/// What follows a linear layer at once.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Activation {
-    /// Nothing.
-    Identity,
-    /// `max(0, y)`
-    Rectifier,
-}
-
-/// `activation(x W + b)`.
+/// `activation(x W + b)`, or `x W + b`.
 ///
 /// # Shapes
 /// - x: `[rows, inputs]`, weight: `[inputs, outputs]`, bias: `[outputs]`
@@ -59,7 +51,7 @@ pub fn linear(
     x: Tensor<2>,
     weight: Tensor<2>,
     bias: Tensor<1>,
-    activation: Activation,
+    activation: Option<Activation>,
 ) -> Tensor<2> {
     if is_fused(&x) {
         fused::linear(x, weight, bias, activation)
@@ -86,12 +78,36 @@ pub fn linear_again(
     if is_fused(&x) {
         fused::linear_again(product, x, weight)
     } else {
-        plain::linear(x, weight, bias, Activation::Identity)
+        plain::linear(x, weight, bias, None)
     }
 }
 
-/// The epsilon of every layer normalisation.
-pub(crate) const NORM_EPSILON: f64 = 1e-5;
+/// A layer normalisation.
+#[derive(Clone, Debug)]
+pub struct Norm {
+    /// `[width]`
+    pub gain: Tensor<1>,
+    /// `[width]`
+    pub bias: Tensor<1>,
+    /// Added to the variance.
+    pub epsilon: f64,
+}
+
+/// `LayerNorm(x)`: what stands before every sublayer (pre-norm).
+///
+/// # Shapes
+/// - x and result: `[rows, width]`
+pub fn norm(x: Tensor<2>, norm: Norm) -> Tensor<2> {
+    if is_fused(&x) { fused::norm(x, norm) } else { plain::norm(x, norm) }
+}
+
+/// `x + Dropout(update)`
+///
+/// # Shapes
+/// - x, update and result: `[rows, width]`
+pub fn residual(x: Tensor<2>, update: Tensor<2>, dropout: Option<DropoutMask>) -> Tensor<2> {
+    plain::residual(x, update, dropout)
+}
 
 /// Input of [`residual_norm`].
 #[derive(Debug)]
@@ -102,10 +118,8 @@ pub struct ResidualNorm {
     pub update: Tensor<2>,
     /// What is dropped of `update`.
     pub dropout: Option<DropoutMask>,
-    /// The gain of the normalisation, `[width]`.
-    pub gain: Tensor<1>,
-    /// The bias of the normalisation, `[width]`.
-    pub bias: Tensor<1>,
+    /// The normalisation.
+    pub norm: Norm,
 }
 
 /// `LayerNorm(residual + Dropout(update))`: what stands around every sublayer (post-norm).
@@ -114,6 +128,19 @@ pub struct ResidualNorm {
 /// - result: `[rows, width]`
 pub fn residual_norm(input: ResidualNorm) -> Tensor<2> {
     if is_fused(&input.update) { fused::residual_norm(input) } else { plain::residual_norm(input) }
+}
+
+/// A simpler simple recurrent unit over the rows of each segment: with `f = sigmoid(forget)`, the
+/// cell `c_t = f_t c_{t-1} + (1 - f_t) x_t` of the candidates `x`, from zero, and of it `max(0, c_t)`.
+///
+/// # Shapes
+/// - candidates, forget and result: `[rows, width]`
+pub fn recurrence(candidates: Tensor<2>, forget: Tensor<2>, segments: &Segments) -> Tensor<2> {
+    if is_fused(&candidates) {
+        fused::recurrence(candidates, forget, segments)
+    } else {
+        plain::recurrence(candidates, forget, segments)
+    }
 }
 
 /// Projected keys and values, row by row.
@@ -150,6 +177,25 @@ pub fn attention(input: AttentionInput<'_>) -> Tensor<2> {
     let rows = input.query.dims()[0];
     assert_eq!(rows, input.layout.queries().rows(), "the layout is of other queries");
     if is_fused(&input.query) { fused::attention(input) } else { plain::attention(input) }
+}
+
+/// What an attention brought back, and how it weighed what it saw.
+#[derive(Debug)]
+pub struct Weighed {
+    /// As [`attention`] returns it.
+    pub rows: Tensor<2>,
+    /// For each query segment and each of its queries the weights of the keys that it sees, averaged
+    /// over heads.
+    pub weights: Vec<Vec<Vec<f32>>>,
+}
+
+/// [`attention`] with its weights.
+pub fn weighed_attention(input: AttentionInput<'_>) -> Weighed {
+    if is_fused(&input.query) {
+        fused::weighed_attention(input)
+    } else {
+        plain::weighed_attention(input)
+    }
 }
 
 /// Weights over the columns of each row: each token's distribution over groups.
@@ -204,24 +250,46 @@ pub struct Loss {
     pub tokens: usize,
 }
 
-/// The label-smoothed loss of states under a tied output projection.
+/// From states to scores of words.
+#[derive(Clone, Debug)]
+pub struct Projection {
+    /// `[vocabulary, width]`
+    pub weight: Tensor<2>,
+    /// `[vocabulary]`
+    pub bias: Option<Tensor<1>>,
+}
+
+/// The label-smoothed loss of states under an output projection.
 ///
-/// See [`label_smoothed_cross_entropy`] of the logits `states weight^T`; where it is fused, not
-/// all logits exist at once.
+/// See [`label_smoothed_cross_entropy`] of the logits `states weight^T + bias`; where it is fused,
+/// not all logits exist at once.
 ///
 /// # Shapes
-/// - states: `[tokens, width]`, one row per entry of `targets`; weight: `[vocabulary, width]`
+/// - states: `[tokens, width]`, one row per entry of `targets`
 pub fn projected_loss(
     states: Tensor<2>,
-    weight: Tensor<2>,
+    projection: Projection,
     targets: &[u32],
     smoothing: f64,
 ) -> Loss {
     assert_eq!(states.dims()[0], targets.len(), "one state per target token");
     if is_fused(&states) {
-        fused::projected_loss(states, weight, targets, smoothing)
+        fused::projected_loss(states, projection, targets, smoothing)
     } else {
-        plain::projected_loss(states, weight, targets, smoothing)
+        plain::projected_loss(states, projection, targets, smoothing)
+    }
+}
+
+/// `states weight^T + bias`: one score per word.
+///
+/// # Shapes
+/// - states: `[rows, width]`
+/// - result: `[rows, vocabulary]`
+pub fn logits(states: Tensor<2>, projection: Projection) -> Tensor<2> {
+    let logits = states.matmul(projection.weight.transpose());
+    match projection.bias {
+        Some(bias) => logits + bias.unsqueeze(),
+        None => logits,
     }
 }
 

@@ -4,10 +4,10 @@ use burn::tensor::{Device, Tensor, TensorData};
 use proptest::prelude::*;
 
 use super::{
-    Activation, AdamRates, AdamState, AttentionInput, AttentionLayout, Block, KeyValue,
-    ResidualNorm, fused, plain,
+    AdamRates, AdamState, AttentionInput, AttentionLayout, Block, KeyValue, Norm, Projection,
+    ResidualNorm, Weighed, fused, plain,
 };
-use crate::config::Normaliser;
+use crate::config::{Activation, Normaliser};
 use crate::dropout::Dropout;
 use crate::packed::Segments;
 use crate::random;
@@ -66,8 +66,9 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(40))]
 
     #[test]
-    fn linear_layers(rows in 0usize..40, inputs in 1usize..40, outputs in 1usize..40, rectified: bool) {
-        let activation = if rectified { Activation::Rectifier } else { Activation::Identity };
+    fn linear_layers(rows in 0usize..40, inputs in 1usize..40, outputs in 1usize..40, kind in 0usize..5) {
+        let activations = [Activation::Relu, Activation::Silu, Activation::Gelu, Activation::QuickGelu];
+        let activation = activations.get(kind).copied();
         compare(
             &[[rows, inputs], [inputs, outputs], [1, outputs]],
             |x| fused::linear(x[0].clone(), x[1].clone(), vector(&x[2]), activation),
@@ -81,12 +82,12 @@ proptest! {
         let again = |x: &[Tensor<2>]| {
             let [x, weight, bias] = [x[0].clone(), x[1].clone(), x[2].clone()];
             let known =
-                fused::linear(x.clone().detach(), weight.clone(), vector(&bias), Activation::Identity);
+                fused::linear(x.clone().detach(), weight.clone(), vector(&bias), None);
             known.clone() * 2.0 + fused::linear_again(known, x, weight)
         };
         let twice = |x: &[Tensor<2>]| {
             let [x, weight, bias] = [x[0].clone(), x[1].clone(), x[2].clone()];
-            let project = |x| plain::linear(x, weight.clone(), vector(&bias), Activation::Identity);
+            let project = |x| plain::linear(x, weight.clone(), vector(&bias), None);
             project(x.clone().detach()) * 2.0 + project(x)
         };
         compare(&[[rows, inputs], [inputs, outputs], [1, outputs]], again, twice);
@@ -98,8 +99,7 @@ proptest! {
             residual: x[0].clone(),
             update: x[1].clone(),
             dropout: if dropped { Dropout::new(0.3, 7).next_mask() } else { None },
-            gain: vector(&x[2]),
-            bias: vector(&x[3]),
+            norm: Norm { gain: vector(&x[2]), bias: vector(&x[3]), epsilon: 1e-5 },
         };
         compare(
             &[[rows, width], [rows, width], [1, width], [1, width]],
@@ -109,14 +109,42 @@ proptest! {
     }
 
     #[test]
-    fn losses(words in 1usize..600, width in 1usize..12, vocabulary in 2usize..40, smoothed: bool) {
+    fn norms(rows in 1usize..20, width in 2usize..70) {
+        let norm = |x: &[Tensor<2>]| {
+            let (gain, bias) = (vector(&x[1]), vector(&x[2]));
+            (x[0].clone(), Norm { gain, bias, epsilon: 1e-6 })
+        };
+        let shapes = [[rows, width], [1, width], [1, width]];
+        let fused = |x: &[Tensor<2>]| { let (x, norm) = norm(x); fused::norm(x, norm) };
+        let plain = |x: &[Tensor<2>]| { let (x, norm) = norm(x); plain::norm(x, norm) };
+        compare(&shapes, fused, plain);
+    }
+
+    #[test]
+    fn recurrences(lengths in prop::collection::vec(0usize..9, 1..7), width in 1usize..20) {
+        let segments = Segments::from_lengths(lengths);
+        prop_assume!(segments.rows() > 0);
+        compare(
+            &[[segments.rows(), width], [segments.rows(), width]],
+            |x| fused::recurrence(x[0].clone(), x[1].clone(), &segments),
+            |x| plain::recurrence(x[0].clone(), x[1].clone(), &segments),
+        );
+    }
+
+    #[test]
+    fn losses(
+        words in 1usize..600, width in 1usize..12, vocabulary in 2usize..40, smoothed: bool, biased: bool,
+    ) {
         let smoothing = if smoothed { 0.1 } else { 0.0 };
         let targets: Vec<u32> =
             (0..words as u64).map(|i| (random::value(3, i) % vocabulary as u64) as u32).collect();
+        let projection = |x: &[Tensor<2>]| {
+            Projection { weight: x[1].clone(), bias: biased.then(|| vector(&x[2])) }
+        };
         compare(
-            &[[words, width], [vocabulary, width]],
-            |x| fused::projected_loss(x[0].clone(), x[1].clone(), &targets, smoothing).smoothed.reshape([1, 1]),
-            |x| plain::projected_loss(x[0].clone(), x[1].clone(), &targets, smoothing).smoothed.reshape([1, 1]),
+            &[[words, width], [vocabulary, width], [1, vocabulary]],
+            |x| fused::projected_loss(x[0].clone(), projection(x), &targets, smoothing).smoothed.reshape([1, 1]),
+            |x| plain::projected_loss(x[0].clone(), projection(x), &targets, smoothing).smoothed.reshape([1, 1]),
         );
     }
 
@@ -216,20 +244,33 @@ fn updates_of_adam() {
 
 fn attend(layout: &AttentionLayout, keys: usize, slots: usize, heads: usize) {
     let width = 5 * heads;
-    let input = |x: &[Tensor<2>], attention: &dyn Fn(AttentionInput<'_>) -> Tensor<2>| {
+    let queries = layout.queries().rows();
+    if keys == 0 || queries == 0 {
+        return;
+    }
+    let shift_rows = slots.max(1);
+    let shapes = [queries, keys, keys, shift_rows, shift_rows].map(|rows| [rows, width]);
+    let weighed = |x: &[Tensor<2>], attention: fn(AttentionInput<'_>) -> Weighed| {
         let keys = KeyValue { key: x[1].clone(), value: x[2].clone() };
         let shifts = (slots > 0).then(|| KeyValue { key: x[3].clone(), value: x[4].clone() });
         let query = x[0].clone();
         attention(AttentionInput { query, keys: &keys, shifts: shifts.as_ref(), layout, heads })
     };
-    let queries = layout.queries().rows();
-    if keys == 0 || queries == 0 {
-        return;
-    }
-    let slots = slots.max(1);
     compare(
-        &[[queries, width], [keys, width], [keys, width], [slots, width], [slots, width]],
-        |x| input(x, &fused::attention),
-        |x| input(x, &plain::attention),
+        &shapes,
+        |x| weighed(x, fused::weighed_attention).rows,
+        |x| weighed(x, plain::weighed_attention).rows,
     );
+    let inputs: Vec<Tensor<2>> =
+        shapes.iter().enumerate().map(|(key, &shape)| numbers(key as u64, shape)).collect();
+    let ours = weighed(&inputs, fused::weighed_attention).weights;
+    let theirs = weighed(&inputs, plain::weighed_attention).weights;
+    for (segment, (ours, theirs)) in ours.iter().zip(&theirs).enumerate() {
+        let seen: usize = layout.keys()[segment].iter().map(|block| block.rows.len()).sum();
+        assert_eq!(ours.len(), layout.queries().length(segment));
+        for (ours, theirs) in ours.iter().zip(theirs) {
+            assert_eq!(ours.len(), seen);
+            assert_close("weights", ours, theirs);
+        }
+    }
 }

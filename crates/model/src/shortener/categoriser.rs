@@ -4,7 +4,7 @@ use burn::module::Module;
 use burn::tensor::Tensor;
 
 use crate::attention::FeedForward;
-use crate::config::{CategoriserConfig, Normaliser};
+use crate::config::{Activation, CategoriserConfig, Normaliser};
 use crate::init::Init;
 
 /// The feed-forward network of equation (3), before its normaliser.
@@ -20,7 +20,7 @@ pub struct Categoriser {
 impl Categoriser {
     pub(crate) fn new(config: CategoriserConfig, width: usize, init: &mut Init<'_>) -> Self {
         Self {
-            scores: FeedForward::new(width, config.hidden, config.groups, init),
+            scores: FeedForward::new([width, config.hidden, config.groups], Activation::Relu, init),
             groups: config.groups,
             normaliser: config.normaliser,
         }

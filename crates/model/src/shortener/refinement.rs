@@ -27,7 +27,7 @@ impl Refinement {
     pub(crate) fn new(places: usize, config: &ModelConfig, init: &mut Init<'_>) -> Self {
         Self {
             attention: Attention::new(config.width, config.heads, init),
-            norm: ResidualNorm::new(config.width, init),
+            norm: ResidualNorm::new(config.width, config.norm_epsilon, init),
             positions: LearnedPositions::new(places, config.width, init),
         }
     }

@@ -2,7 +2,8 @@
 #![allow(dead_code, reason = "each test uses a part of it")]
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-use abridge_model::tokens::{END, SPECIAL_TOKENS};
+use abridge_model::config::{Activation, Autoregression, FirstWord, NormPosition, Positions};
+use abridge_model::tokens::{END, PAD, SPECIAL_TOKENS};
 use abridge_model::{
     Batch, Example, Model, ModelConfig, Packed, Preset, Purpose, SourceBatch, Width, random,
 };
@@ -27,9 +28,40 @@ pub fn config(preset: Preset, context_size: usize) -> ModelConfig {
     }
 }
 
-/// Networks that differ from the paper's, each by the change that makes it of a preset.
-pub const KINDS: [(&str, fn(&mut ModelConfig)); 2] =
-    [("as in the paper", |_| ()), ("shared embeddings", |config| config.shared_embeddings = true)];
+/// A kind of network, by its name and the change that makes it of a preset.
+pub type Kind = (&'static str, fn(&mut ModelConfig));
+
+/// The paper's network, and those of other toolkits.
+pub const KINDS: [Kind; 5] = [
+    ("as in the paper", |_| ()),
+    ("shared embeddings", |config| config.shared_embeddings = true),
+    ("pre-norm", |config| {
+        config.norm = NormPosition::Before;
+        config.activation = Activation::Gelu;
+        config.norm_epsilon = 1e-6;
+    }),
+    // As OPUS-MT.
+    ("MarianMT", |config| {
+        config.shared_embeddings = true;
+        config.activation = Activation::Silu;
+        config.positions = Positions { first: 0, endpoint: false, ..Positions::default() };
+        config.first_word = FirstWord::Word(PAD);
+        config.output_bias = true;
+    }),
+    // As Firefox: a deep encoder, a shallow decoder with a recurrent unit; and a memory on top.
+    ("Marian with SSRU", |config| {
+        config.encoder_layers = 3;
+        config.decoder_layers = 1;
+        config.decoder_feed_forward = Some(40);
+        config.shared_embeddings = true;
+        config.norm_epsilon = 1e-9;
+        config.positions = Positions { first: 0, ..Positions::default() };
+        config.first_word = FirstWord::Zero;
+        config.output_bias = true;
+        config.autoregression = Autoregression::Ssru;
+        config.context_norm = !config.has_context_attention();
+    }),
+];
 
 /// Every preset at every context size, of every kind.
 pub fn for_all(device: &Device, check: impl Fn(&str, &Model)) {

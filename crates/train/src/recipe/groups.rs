@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use abridge_model::ops::Precision;
-use abridge_model::{Preset, Width};
+use abridge_model::{Model, Preset, Width};
 use serde::{Deserialize, Serialize};
 
 use crate::optimiser::AdamConfig;
@@ -78,10 +78,50 @@ pub struct OptimisationRecipe {
     /// `f32` in any case. Written only where it is not, so that older recipes stay the same.
     #[serde(skip_serializing_if = "Precision::is_f32")]
     pub precision: Precision,
+    /// Which parameters learn. Written only where not all do.
+    #[serde(skip_serializing_if = "Trained::is_all")]
+    pub train: Trained,
+    /// What the rate is multiplied by for parameters of the sentence-level network, where all learn.
+    #[serde(skip_serializing_if = "is_one")]
+    pub base_rate: f64,
     /// The learning rate over time.
     pub schedule: Schedule,
     /// The optimiser.
     pub adam: AdamConfig,
+}
+
+impl OptimisationRecipe {
+    /// The network of which only those parameters learn that the recipe wants to.
+    pub(crate) fn freeze(&self, model: Model) -> Model {
+        match self.train {
+            Trained::All => model,
+            Trained::Context => model.with_frozen_base(),
+        }
+    }
+}
+
+/// Which parameters learn.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Trained {
+    /// All.
+    #[default]
+    All,
+    /// Those that a memory has on top of a sentence-level network, which stays as it is.
+    Context,
+}
+
+impl Trained {
+    /// Whether all learn.
+    #[allow(clippy::trivially_copy_pass_by_ref, reason = "as serde calls it")]
+    pub fn is_all(&self) -> bool {
+        *self == Self::All
+    }
+}
+
+#[allow(clippy::float_cmp, clippy::trivially_copy_pass_by_ref, reason = "as serde calls it")]
+fn is_one(factor: &f64) -> bool {
+    *factor == 1.0
 }
 
 impl Default for OptimisationRecipe {
@@ -90,6 +130,8 @@ impl Default for OptimisationRecipe {
             label_smoothing: 0.1,
             clip_norm: 0.1,
             precision: Precision::F32,
+            train: Trained::All,
+            base_rate: 1.0,
             schedule: Schedule::default(),
             adam: AdamConfig::default(),
         }

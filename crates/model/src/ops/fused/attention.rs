@@ -11,10 +11,21 @@ use burn_flex::FlexTensor;
 
 use super::{Node, contiguous, from_values, record, register, take, values};
 use crate::ops::kernels::attention::{Attention, AttentionGradients, Keys};
-use crate::ops::{AttentionInput, AttentionLayout, KeyValue};
+use crate::ops::{AttentionInput, AttentionLayout, KeyValue, Weighed};
 
 /// See [`crate::ops::attention`].
 pub fn attention(input: AttentionInput<'_>) -> Tensor<2> {
+    attend(input, None)
+}
+
+/// See [`crate::ops::weighed_attention`].
+pub fn weighed_attention(input: AttentionInput<'_>) -> Weighed {
+    let mut weights = Vec::new();
+    let rows = attend(input, Some(&mut weights));
+    Weighed { rows, weights }
+}
+
+fn attend(input: AttentionInput<'_>, watched: Option<&mut Vec<Vec<Vec<f32>>>>) -> Tensor<2> {
     let AttentionInput { query, keys, shifts, layout, heads } = input;
     let shape = query.dims();
     let (query, query_node) = take(query);
@@ -29,7 +40,10 @@ pub fn attention(input: AttentionInput<'_>) -> Tensor<2> {
     };
     let run = |operands: Operands| {
         move |keep: bool| {
-            let (out, weights) = operands.attention().forward(keep);
+            let (out, weights) = operands.attention().forward(keep || watched.is_some());
+            if let Some(watched) = watched {
+                *watched = operands.attention().mean_over_heads(&weights);
+            }
             let state = keep.then(|| State { operands, weights: Arc::new(weights) });
             (from_values(out, shape), state)
         }

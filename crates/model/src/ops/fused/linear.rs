@@ -8,7 +8,8 @@ use burn::tensor::Tensor;
 use burn_flex::FlexTensor;
 
 use super::{contiguous, from_values, record, register, take, values};
-use crate::ops::Activation;
+use crate::config::Activation;
+use crate::ops::kernels::activation::{self, multiply_slopes, slope_is_of_output};
 use crate::ops::kernels::product::{Before, Matrix, MatrixMut, product};
 use crate::ops::kernels::vectorised;
 
@@ -17,7 +18,7 @@ pub fn linear(
     x: Tensor<2>,
     weight: Tensor<2>,
     bias: Tensor<1>,
-    activation: Activation,
+    activation: Option<Activation>,
 ) -> Tensor<2> {
     let [rows, _] = x.dims();
     let [inputs, outputs] = weight.dims();
@@ -31,16 +32,17 @@ pub fn linear(
         let (from, by) =
             (Matrix::packed(values(&x), inputs), Matrix::packed(values(&weight), outputs));
         product(MatrixMut::packed(&mut y, outputs), from, by, 1.0, Before::Keep);
-        if activation == Activation::Rectifier {
-            vectorised(
-                #[inline(always)]
-                || y.iter_mut().for_each(|y| *y = y.max(0.0)),
-            );
-        }
-        let y = from_values(y, [rows, outputs]);
-        let rectified = (activation == Activation::Rectifier).then(|| y.clone());
-        let state = keep.then(|| State { x, weight, rectified, inputs, outputs });
-        (y, state)
+        let shape = [rows, outputs];
+        let Some(activation) = activation else {
+            let state = keep.then(|| State { x, weight, activated: None, inputs, outputs });
+            return (from_values(y, shape), state);
+        };
+        let input = (keep && !slope_is_of_output(activation)).then(|| y.clone());
+        activation::apply(activation, &mut y);
+        let y = from_values(y, shape);
+        let known = input.map_or_else(|| y.clone(), |input| from_values(input, shape));
+        let activated = Some((activation, known));
+        (y, keep.then(|| State { x, weight, activated, inputs, outputs }))
     };
     record(Linear, [x_node, weight_node, bias_node], forward)
 }
@@ -52,8 +54,8 @@ struct Linear;
 struct State {
     x: FlexTensor,
     weight: FlexTensor,
-    /// The output, where it went through a rectifier.
-    rectified: Option<FlexTensor>,
+    /// The activation, and what its slope is known from.
+    activated: Option<(Activation, FlexTensor)>,
     inputs: usize,
     outputs: usize,
 }
@@ -62,19 +64,10 @@ impl Backward<Flex, 3> for Linear {
     type State = State;
 
     fn backward(self, ops: Ops<State, 3>, gradients: &mut Gradients, _: &mut Checkpointer) {
-        let State { x, weight, rectified, inputs, outputs } = ops.state;
+        let State { x, weight, activated, inputs, outputs } = ops.state;
         let mut gradient = contiguous(gradients.consume::<Flex>(&ops.node));
-        if let Some(rectified) = rectified {
-            let (y, own) = (values(&rectified), gradient.storage_mut::<f32>());
-            assert_eq!(y.len(), own.len(), "a gradient has the shape of its value");
-            vectorised(
-                #[inline(always)]
-                || {
-                    for (gradient, &y) in own.iter_mut().zip(y) {
-                        *gradient = if y > 0.0 { *gradient } else { 0.0 };
-                    }
-                },
-            );
+        if let Some((activation, known)) = activated {
+            multiply_slopes(activation, gradient.storage_mut(), values(&known));
         }
         let gradient = values(&gradient);
         let rows = gradient.len() / outputs;

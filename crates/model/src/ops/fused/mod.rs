@@ -5,6 +5,7 @@ mod attention;
 mod grouping;
 mod linear;
 mod loss;
+mod recurrence;
 mod residual_norm;
 
 use burn::backend::autodiff::NodeId;
@@ -16,11 +17,12 @@ use burn::tensor::{Tensor, TensorData};
 use burn_flex::FlexTensor;
 
 pub use adam::{adam, square_sum};
-pub use attention::attention;
+pub use attention::{attention, weighed_attention};
 pub use grouping::{normalise, weighted_sums};
 pub use linear::{linear, linear_again};
 pub use loss::projected_loss;
-pub use residual_norm::residual_norm;
+pub use recurrence::recurrence;
+pub use residual_norm::{norm, residual_norm};
 
 /// The CPU with a graph of derivatives.
 type Graph = Autodiff<Flex>;

@@ -174,6 +174,24 @@ impl<'a> Attention<'a> {
         (out, weights)
     }
 
+    /// The weights that [`Self::forward`] kept: for each query segment and query those of what it
+    /// sees, averaged over heads.
+    pub fn mean_over_heads(&self, weights: &[f32]) -> Vec<Vec<Vec<f32>>> {
+        let mut rest = weights;
+        let segments = self.layout.queries().lengths().zip(self.layout.keys());
+        let of_segment = segments.map(|(queries, blocks)| {
+            let seen: usize = blocks.iter().map(|block| block.rows.len()).sum();
+            let (own, others) = rest.split_at(self.heads * queries * seen);
+            rest = others;
+            let mut mean = vec![vec![0.0; seen]; queries];
+            for (place, weight) in own.iter().enumerate() {
+                mean[place / seen % queries][place % seen] += weight / self.heads as f32;
+            }
+            mean
+        });
+        of_segment.collect()
+    }
+
     /// The way back, with the weights that [`Self::forward`] kept.
     pub fn backward(&self, gradient: &[f32], weights: &[f32]) -> AttentionGradients {
         let width = self.width;

@@ -18,6 +18,8 @@ pub struct Scored<'a> {
     pub states: &'a [f32],
     /// `[vocabulary, width]`
     pub weight: &'a [f32],
+    /// `[vocabulary]`, or empty.
+    pub bias: &'a [f32],
     /// One true word per row of the states.
     pub targets: &'a [u32],
     /// Values per state.
@@ -37,13 +39,15 @@ pub struct Outcome {
     pub states: Vec<f32>,
     /// `[vocabulary, width]`
     pub weight: Vec<f32>,
+    /// `[vocabulary]`, or empty.
+    pub bias: Vec<f32>,
 }
 
 /// With `e = smoothing / (V - 1)`, a word's loss is
 /// `(1 - smoothing - e) * nll + e * sum over v of -log p(v)`, and the gradient of its logits is
 /// `p - e`, and `1 - smoothing - e` less at the true word.
 pub fn run(scored: Scored<'_>, with_gradients: bool) -> Outcome {
-    let Scored { states, weight, targets, width, smoothing } = scored;
+    let Scored { states, weight, bias, targets, width, smoothing } = scored;
     let vocabulary = weight.len() / width;
     let share = if smoothing == 0.0 { 0.0 } else { smoothing / (vocabulary as f64 - 1.0) };
     let rest = 1.0 - smoothing - share;
@@ -51,6 +55,7 @@ pub fn run(scored: Scored<'_>, with_gradients: bool) -> Outcome {
     if with_gradients {
         outcome.states = vec![0.0; states.len()];
         outcome.weight = vec![0.0; weight.len()];
+        outcome.bias = vec![0.0; bias.len()];
     }
     let mut buffer = vec![0.0; ROWS.min(targets.len()) * vocabulary];
     let weight = Matrix::packed(weight, width);
@@ -59,8 +64,12 @@ pub fn run(scored: Scored<'_>, with_gradients: bool) -> Outcome {
         let place = first..first + targets.len() * width;
         let logits = &mut buffer[..targets.len() * vocabulary];
         let states = Matrix::packed(&states[place.clone()], width);
+        let before = if bias.is_empty() { Before::Forget } else { Before::Keep };
+        if !bias.is_empty() {
+            logits.chunks_exact_mut(vocabulary).for_each(|row| row.copy_from_slice(bias));
+        }
         let out = MatrixMut::packed(logits, vocabulary);
-        product(out, states, weight.transposed(), 1.0, Before::Forget);
+        product(out, states, weight.transposed(), 1.0, before);
         for (row, &target) in logits.chunks_exact_mut(vocabulary).zip(targets) {
             let (log_sum, sum) = vectorised(
                 #[inline(always)]
@@ -81,6 +90,9 @@ pub fn run(scored: Scored<'_>, with_gradients: bool) -> Outcome {
                     },
                 );
                 row[target as usize] -= rest as f32;
+                for (sum, slope) in outcome.bias.iter_mut().zip(&*row) {
+                    *sum += slope;
+                }
             }
         }
         if with_gradients {

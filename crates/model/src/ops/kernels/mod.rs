@@ -6,6 +6,7 @@
 //! does the same. On a processor without such instructions the same loops run as they are. What
 //! needs `unsafe` for this is in the crate `abridge-machine`.
 
+pub mod activation;
 pub mod adam;
 pub mod attention;
 mod bf16_product;
@@ -17,6 +18,7 @@ pub mod normalise;
 pub mod packed_product;
 mod precision;
 pub mod product;
+pub mod recurrence;
 pub mod residual_norm;
 pub mod softmax;
 pub mod weighted_sums;

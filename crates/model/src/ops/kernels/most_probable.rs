@@ -88,6 +88,18 @@ impl MostProbable {
         found
     }
 
+    /// What is found in a whole row among the words of a list, in ascending order.
+    pub fn of_listed(logits: &[f32], words: &[u32], wanted: &Wanted<'_>) -> Self {
+        let listed: Vec<f32> = words.iter().map(|&word| logits[word as usize]).collect();
+        let mut found = Self::default();
+        vectorised(
+            #[inline(always)]
+            || found.look(Words::Listed(words), &listed, wanted),
+        );
+        found.finish(wanted);
+        found
+    }
+
     /// The logarithm of what the exponentials of all logits add up to, the forbidden included.
     pub fn total(&self) -> f32 {
         self.largest + self.sum.ln() as f32

@@ -1,4 +1,4 @@
-//! `LayerNorm(residual + Dropout(update))`, one row after the other.
+//! `LayerNorm(residual + Dropout(update))`, one row after the other, or `LayerNorm(residual)`.
 
 use super::{sum_of, sum_of_pairs, vectorised};
 use crate::dropout::DropoutMask;
@@ -23,7 +23,7 @@ pub struct Norm<'a> {
     pub epsilon: f32,
 }
 
-/// Returns the rows and what the way back needs.
+/// Returns the rows and what the way back needs. An empty update is none.
 pub fn forward(
     residual: &[f32],
     update: &[f32],
@@ -37,7 +37,8 @@ pub fn forward(
     vectorised(
         #[inline(always)]
         || {
-            let inputs = residual.chunks_exact(width).zip(update.chunks_exact(width));
+            let updates = update.chunks_exact(width).map(Some).chain(std::iter::repeat(None));
+            let inputs = residual.chunks_exact(width).zip(updates);
             let outputs = rows
                 .chunks_exact_mut(width)
                 .zip(normed.standard.chunks_exact_mut(width))
@@ -45,15 +46,16 @@ pub fn forward(
             for (row, ((residual, update), ((out, standard), scale))) in
                 inputs.zip(outputs).enumerate()
             {
-                match norm.dropout {
-                    None => {
+                match (update, norm.dropout) {
+                    (None, _) => standard.copy_from_slice(residual),
+                    (Some(update), None) => {
                         for ((x, &residual), &update) in
                             standard.iter_mut().zip(residual).zip(update)
                         {
                             *x = residual + update;
                         }
                     }
-                    Some(mask) => {
+                    (Some(update), Some(mask)) => {
                         let first = row * width;
                         for (j, ((x, &residual), &update)) in
                             standard.iter_mut().zip(residual).zip(update).enumerate()
@@ -77,14 +79,15 @@ pub fn forward(
     (rows, normed)
 }
 
-/// `LayerNorm(x + update)` in place, where nothing has to be kept.
+/// `LayerNorm(x + update)` in place, where nothing has to be kept. An empty update is none.
 pub fn in_place(x: &mut [f32], update: &[f32], gain: &[f32], bias: &[f32], epsilon: f32) {
     let width = gain.len();
     vectorised(
         #[inline(always)]
         || {
-            for (x, update) in x.chunks_exact_mut(width).zip(update.chunks_exact(width)) {
-                for (x, update) in x.iter_mut().zip(update) {
+            let mut updates = update.chunks_exact(width);
+            for x in x.chunks_exact_mut(width) {
+                for (x, update) in x.iter_mut().zip(updates.next().unwrap_or_default()) {
                     *x += update;
                 }
                 let mean = sum_of(x, |x| x) / width as f32;

@@ -3,7 +3,7 @@
 use burn::tensor::activation::softmax;
 use burn::tensor::{Bool, Device, Int, Tensor, TensorData};
 
-use crate::ops::{AttentionInput, AttentionLayout, Block, KeyValue, indices};
+use crate::ops::{AttentionInput, AttentionLayout, Block, KeyValue, Weighed, indices};
 use crate::packed::Segments;
 
 /// Who sees whom, as index tensors of padded rectangles.
@@ -19,6 +19,8 @@ pub struct PaddedLayout {
 /// Segments of similar length, padded to the longest.
 #[derive(Clone, Debug)]
 struct Bucket {
+    /// The number of each segment.
+    members: Vec<usize>,
     size: usize,
     query_length: usize,
     key_length: usize,
@@ -103,6 +105,7 @@ impl Bucket {
             hidden_keys(&visible, rows, key_length, causal, device)
         });
         Self {
+            members: members.to_vec(),
             size,
             query_length,
             key_length,
@@ -136,12 +139,35 @@ fn hidden_keys(
 
 /// See [`crate::ops::attention`].
 pub fn attention(input: AttentionInput<'_>) -> Tensor<2> {
+    over_buckets(input, |_, _| ())
+}
+
+/// See [`crate::ops::weighed_attention`].
+pub fn weighed_attention(input: AttentionInput<'_>) -> Weighed {
+    let layout = input.layout.clone();
+    let seen = |segment: usize| layout.keys()[segment].iter().map(|block| block.rows.len()).sum();
+    let mut weights: Vec<Vec<Vec<f32>>> =
+        layout.queries().lengths().map(|queries| vec![Vec::new(); queries]).collect();
+    let rows = over_buckets(input, |bucket, of_bucket| {
+        let mean: Vec<f32> = of_bucket.mean_dim(1).into_data().iter::<f32>().collect();
+        let segments = mean.chunks_exact(bucket.query_length * bucket.key_length);
+        for (&segment, mean) in bucket.members.iter().zip(segments) {
+            let rows = mean.chunks_exact(bucket.key_length);
+            for (weights, row) in weights[segment].iter_mut().zip(rows) {
+                *weights = row[..seen(segment)].to_vec();
+            }
+        }
+    });
+    Weighed { rows, weights }
+}
+
+/// Attends in each bucket; `watch` gets the weights of each, `[size, heads, queries, keys]`.
+fn over_buckets(input: AttentionInput<'_>, mut watch: impl FnMut(&Bucket, Tensor<4>)) -> Tensor<2> {
     let AttentionInput { query, keys, shifts, layout, heads } = input;
     let width = query.dims()[1];
     let head_width = width / heads;
     let device = query.device();
     let layout = layout.padded(&device);
-    let query = query * (head_width as f64).powf(-0.5);
     let shifts = shifts.map(|shifts| KeyValue {
         key: after_zero_row(&shifts.key),
         value: after_zero_row(&shifts.value),
@@ -164,18 +190,39 @@ pub fn attention(input: AttentionInput<'_>) -> Tensor<2> {
             split(query.clone().select(0, bucket.query_rows.clone()), bucket.query_length);
         let keys_of = gather(&keys.key, shifts.as_ref().map(|shifts| &shifts.key));
         let values_of = gather(&keys.value, shifts.as_ref().map(|shifts| &shifts.value));
-        let mut scores = queries.matmul(keys_of.transpose());
-        if let Some(hidden) = &bucket.hidden {
-            let hidden = hidden.clone().expand(scores.shape());
-            scores = scores.mask_fill(hidden, f32::NEG_INFINITY);
-        }
-        let attended = softmax(scores, 3).matmul(values_of);
+        let (attended, weights) =
+            attend(queries, keys_of.transpose(), values_of, bucket.hidden.as_ref());
+        watch(bucket, weights);
         outputs.push(attended.swap_dims(1, 2).reshape([bucket.size * bucket.query_length, width]));
     }
     if layout.has_blind_segments || outputs.is_empty() {
         outputs.push(Tensor::zeros([1, width], &device));
     }
     Tensor::cat(outputs, 0).select(0, layout.restore.clone())
+}
+
+/// Scaled dot-product attention of rectangles: what the queries bring back, and the weights.
+///
+/// # Shapes
+/// - query: `[size, heads, queries, head width]`, key: `[size, heads, head width, keys]`,
+///   value: `[size, heads, keys, head width]`
+/// - hidden: `[size, 1, queries or 1, keys]`, true for what is not seen
+/// - result: as query, and `[size, heads, queries, keys]`
+pub fn attend(
+    query: Tensor<4>,
+    key: Tensor<4>,
+    value: Tensor<4>,
+    hidden: Option<&Tensor<4, Bool>>,
+) -> (Tensor<4>, Tensor<4>) {
+    let scale = (query.dims()[3] as f64).powf(-0.5);
+    let mut scores = (query * scale).matmul(key);
+    if let Some(hidden) = hidden {
+        // A finite value: a sentence without keys then averages zeros instead of giving NaN.
+        let hidden = hidden.clone().expand(scores.shape());
+        scores = scores.mask_fill(hidden, -1e9);
+    }
+    let weights = softmax(scores, 3);
+    (weights.clone().matmul(value), weights)
 }
 
 /// The rows, after one more that is zero.

@@ -3,7 +3,7 @@
 use burn::tensor::Tensor;
 use burn::tensor::activation::log_softmax;
 
-use crate::ops::{Loss, indices};
+use crate::ops::{Loss, Projection, indices, logits};
 
 /// The true class has probability `1 - smoothing`, and the others share the rest evenly.
 ///
@@ -31,9 +31,9 @@ pub fn label_smoothed_cross_entropy(logits: Tensor<2>, targets: &[u32], smoothin
 /// See [`crate::ops::projected_loss`].
 pub fn projected_loss(
     states: Tensor<2>,
-    weight: Tensor<2>,
+    projection: Projection,
     targets: &[u32],
     smoothing: f64,
 ) -> Loss {
-    label_smoothed_cross_entropy(states.matmul(weight.transpose()), targets, smoothing)
+    label_smoothed_cross_entropy(logits(states, projection), targets, smoothing)
 }

@@ -4,16 +4,21 @@
 mod attention;
 mod loss;
 mod normalise;
+mod recurrence;
 mod segment;
 
 use burn::tensor::Tensor;
-use burn::tensor::activation::relu;
+use burn::tensor::activation::{gelu, relu, sigmoid, silu};
 
-use super::{Activation, AdamRates, AdamState, NORM_EPSILON, ResidualNorm};
+use super::kernels::activation::QUICK_GELU;
+use super::{AdamRates, AdamState, Norm, ResidualNorm};
+use crate::config::Activation;
+use crate::dropout::DropoutMask;
 
-pub use attention::{PaddedLayout, attention};
+pub use attention::{PaddedLayout, attend, attention, weighed_attention};
 pub use loss::{label_smoothed_cross_entropy, projected_loss};
 pub use normalise::{normalise_rows, normalise_segments};
+pub use recurrence::{next_cell, recurrence};
 pub use segment::{concatenate_windows, max_over_segments, sum_over_segments, weighted_sums};
 
 /// See [`super::linear`].
@@ -21,26 +26,38 @@ pub fn linear(
     x: Tensor<2>,
     weight: Tensor<2>,
     bias: Tensor<1>,
-    activation: Activation,
+    activation: Option<Activation>,
 ) -> Tensor<2> {
     let y = x.matmul(weight) + bias.unsqueeze();
     match activation {
-        Activation::Identity => y,
-        Activation::Rectifier => relu(y),
+        None => y,
+        Some(Activation::Relu) => relu(y),
+        Some(Activation::Silu) => silu(y),
+        Some(Activation::Gelu) => gelu(y),
+        Some(Activation::QuickGelu) => y.clone() * sigmoid(y * QUICK_GELU),
     }
 }
 
 /// See [`super::residual_norm`].
 pub fn residual_norm(input: ResidualNorm) -> Tensor<2> {
-    let update = match input.dropout {
-        Some(mask) => mask.apply(input.update),
-        None => input.update,
+    norm(residual(input.residual, input.update, input.dropout), input.norm)
+}
+
+/// See [`super::residual`].
+pub fn residual(x: Tensor<2>, update: Tensor<2>, dropout: Option<DropoutMask>) -> Tensor<2> {
+    let update = match dropout {
+        Some(mask) => mask.apply(update),
+        None => update,
     };
-    let x = input.residual + update;
+    x + update
+}
+
+/// See [`super::norm`].
+pub fn norm(x: Tensor<2>, norm: Norm) -> Tensor<2> {
     let centred = x.clone() - x.mean_dim(1);
     let variance = centred.clone().square().mean_dim(1);
-    let scale = (variance + NORM_EPSILON).sqrt().recip();
-    centred * scale * input.gain.unsqueeze() + input.bias.unsqueeze()
+    let scale = (variance + norm.epsilon).sqrt().recip();
+    centred * scale * norm.gain.unsqueeze() + norm.bias.unsqueeze()
 }
 
 /// See [`super::adam`].

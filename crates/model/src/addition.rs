@@ -1,0 +1,109 @@
+//! A memory on top of a trained network.
+//!
+//! The network stays what it was: its configuration is kept, and a shortener, segment embeddings and
+//! context attentions are added. The attentions start with an output projection of zeros and have
+//! no normalisation of their own, so that at first they add exactly nothing: the output is that of
+//! the network below, and training can only add to it.
+
+use burn::module::{Module, ModuleMapper, Param};
+use burn::tensor::Tensor;
+
+use crate::config::{Context, ModelConfig};
+use crate::linear::Linear;
+use crate::model::Model;
+use crate::weights::Parameter;
+
+/// What a parameter belongs to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Part {
+    /// The sentence-level network.
+    Base,
+    /// What a network with context has on top: shortener, segment embeddings, context attentions,
+    /// the second encoder.
+    Context,
+}
+
+impl Part {
+    /// That of the parameter with this path in the network.
+    fn of(path: &str) -> Self {
+        let on_top = ["shortener.", "context_encoder.", "decoder.segments."];
+        let is_on_top = on_top.iter().any(|start| path.starts_with(start));
+        if is_on_top || path.contains(".context.") { Self::Context } else { Self::Base }
+    }
+}
+
+impl Parameter {
+    /// What it belongs to.
+    pub fn part(&self) -> Part {
+        Part::of(&self.name)
+    }
+}
+
+impl ModelConfig {
+    /// This network with the context of another: what it knows of words stays, and where context
+    /// enters, what the memory keeps and how the decoder uses it come from `other`.
+    ///
+    /// On a network without context, context attentions only add (`context_norm = false`).
+    #[must_use]
+    pub fn with_context_of(&self, other: &Self) -> Self {
+        let mut config = Self {
+            context: other.context,
+            context_size: other.context_size,
+            shortener: other.shortener,
+            integration: other.integration,
+            gate: other.gate,
+            current_in_memory: other.current_in_memory,
+            context_encoder_gradient: other.context_encoder_gradient,
+            gradient_sentences: other.gradient_sentences,
+            target_context: other.target_context,
+            ..self.clone()
+        };
+        if self.context == Context::None && config.has_context_attention() {
+            config.context_norm = false;
+        }
+        config
+    }
+}
+
+impl Model {
+    /// The same network, but its context attentions bring back nothing: the output is that of the
+    /// network without them, unless they have a normalisation after them.
+    #[must_use]
+    pub fn with_silent_context(mut self) -> Self {
+        fn silent(output: Linear) -> Linear {
+            fn zeros<const D: usize>(param: Param<Tensor<D>>) -> Param<Tensor<D>> {
+                param.map(|value| {
+                    let zeros = Tensor::zeros(value.dims(), &value.device());
+                    zeros.set_require_grad(value.is_require_grad())
+                })
+            }
+            Linear { weight: zeros(output.weight), bias: zeros(output.bias) }
+        }
+        for layer in &mut self.decoder.layers {
+            if let Some(mut context) = layer.context.take() {
+                context.attention.output = silent(context.attention.output);
+                layer.context = Some(context);
+            }
+        }
+        self
+    }
+
+    /// The same network of which only the context's part learns: the rest has no gradient, and
+    /// nothing is kept for one.
+    #[must_use]
+    pub fn with_frozen_base(self) -> Self {
+        struct Freeze {
+            parts: std::vec::IntoIter<Part>,
+        }
+        impl ModuleMapper for Freeze {
+            fn map_float<const D: usize>(&mut self, param: Param<Tensor<D>>) -> Param<Tensor<D>> {
+                match self.parts.next() {
+                    Some(Part::Base) => param.set_require_grad(false),
+                    _ => param,
+                }
+            }
+        }
+        let parts: Vec<Part> = self.parameters().iter().map(Parameter::part).collect();
+        self.map(&mut Freeze { parts: parts.into_iter() })
+    }
+}

@@ -1,0 +1,178 @@
+//! The order of a layer's sublayers: written once, for tensors and for the slices of the lean
+//! decoder alike.
+//!
+//! Every sublayer is an update of the words' states with a residual around it and a normalisation
+//! after (or before) it. What computes the updates is a [`Stage`].
+
+mod tensors;
+
+use crate::config::{Integration, ModelConfig, NormPosition};
+
+pub(crate) use tensors::{OnTensors, TensorLayer};
+
+/// A sublayer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Sublayer {
+    /// Each word looks at its neighbours: in the encoder at all, in the decoder at those before it.
+    Own,
+    /// Each word looks at the source.
+    Source,
+    /// Each word looks at the context.
+    Context,
+    /// Each word for itself.
+    FeedForward,
+}
+
+/// Carries out the steps of one layer.
+pub(crate) trait Stage {
+    /// The states of all words, `[words, width]`.
+    type Rows;
+
+    /// What a sublayer makes of the states.
+    fn update(&mut self, sublayer: Sublayer, x: &Self::Rows) -> Self::Rows;
+
+    /// Equation (5): scales each row of what the context attention returned, where there is a gate.
+    fn gate(&mut self, rows: Self::Rows) -> Self::Rows;
+
+    /// `LayerNorm(x)` with the normalisation of a sublayer.
+    fn norm(&mut self, sublayer: Sublayer, x: &Self::Rows) -> Self::Rows;
+
+    /// `x + Dropout(update)`
+    fn add(&mut self, x: Self::Rows, update: Self::Rows) -> Self::Rows;
+
+    /// `LayerNorm(x + Dropout(update))` with the normalisation of a sublayer.
+    fn add_and_norm(&mut self, sublayer: Sublayer, x: Self::Rows, update: Self::Rows)
+    -> Self::Rows;
+
+    /// `x + y`
+    fn sum(&mut self, x: Self::Rows, y: Self::Rows) -> Self::Rows;
+
+    /// Another copy of the states.
+    fn copy(&mut self, x: &Self::Rows) -> Self::Rows;
+
+    /// Takes back what is no longer needed.
+    fn release(&mut self, _rows: Self::Rows) {}
+}
+
+/// The order of the sublayers of one layer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Order {
+    norm: NormPosition,
+    context: Option<ContextOrder>,
+}
+
+/// Where the context attention stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct ContextOrder {
+    /// It looks from where the cross-attention looks, instead of from what that returned.
+    is_parallel: bool,
+    /// It ends in a normalisation of its own.
+    is_normed_after: bool,
+    /// The gate stands after that, where the published implementation has it.
+    is_gated_after_norm: bool,
+}
+
+impl Order {
+    /// That of encoder layers.
+    pub fn of_encoder(config: &ModelConfig) -> Self {
+        Self { norm: config.norm, context: None }
+    }
+
+    /// That of decoder layers.
+    pub fn of_decoder(config: &ModelConfig) -> Self {
+        let context = config.has_context_attention().then(|| {
+            let is_normed_after = config.norm == NormPosition::After && config.context_norm;
+            ContextOrder {
+                is_parallel: config.integration == Some(Integration::Parallel),
+                is_normed_after,
+                is_gated_after_norm: is_normed_after && config.as_published,
+            }
+        });
+        Self { norm: config.norm, context }
+    }
+
+    /// Whether the context attention has a normalisation, be it before or after it.
+    pub fn norms_context(self) -> bool {
+        self.context
+            .is_some_and(|context| context.is_normed_after || self.norm == NormPosition::Before)
+    }
+
+    /// Words among themselves, then each for itself.
+    pub fn encode<S: Stage>(self, stage: &mut S, x: S::Rows) -> S::Rows {
+        let x = self.sublayer(stage, Sublayer::Own, x);
+        self.sublayer(stage, Sublayer::FeedForward, x)
+    }
+
+    /// Words before, source, context, feed-forward.
+    pub fn decode<S: Stage>(self, stage: &mut S, x: S::Rows) -> S::Rows {
+        let own = self.sublayer(stage, Sublayer::Own, x);
+        let x = match self.context {
+            None => self.sublayer(stage, Sublayer::Source, own),
+            Some(context) if context.is_parallel => {
+                let before = stage.copy(&own);
+                let cross = self.sublayer(stage, Sublayer::Source, own);
+                if context.is_normed_after {
+                    let beside = context.with_norm(stage, before);
+                    stage.sum(cross, beside)
+                } else {
+                    let update = self.context_update(stage, &before);
+                    stage.release(before);
+                    stage.add(cross, update)
+                }
+            }
+            Some(context) => {
+                let cross = self.sublayer(stage, Sublayer::Source, own);
+                if context.is_normed_after {
+                    context.with_norm(stage, cross)
+                } else {
+                    let update = self.context_update(stage, &cross);
+                    stage.add(cross, update)
+                }
+            }
+        };
+        self.sublayer(stage, Sublayer::FeedForward, x)
+    }
+
+    /// A sublayer with its residual and its normalisation.
+    fn sublayer<S: Stage>(self, stage: &mut S, sublayer: Sublayer, x: S::Rows) -> S::Rows {
+        let update = self.update(stage, sublayer, &x);
+        match self.norm {
+            NormPosition::After => stage.add_and_norm(sublayer, x, update),
+            NormPosition::Before => stage.add(x, update),
+        }
+    }
+
+    /// What a sublayer makes of the states, normalised before where that is the place.
+    fn update<S: Stage>(self, stage: &mut S, sublayer: Sublayer, x: &S::Rows) -> S::Rows {
+        match self.norm {
+            NormPosition::After => stage.update(sublayer, x),
+            NormPosition::Before => {
+                let normed = stage.norm(sublayer, x);
+                let update = stage.update(sublayer, &normed);
+                stage.release(normed);
+                update
+            }
+        }
+    }
+
+    /// What the context adds to the states.
+    fn context_update<S: Stage>(self, stage: &mut S, x: &S::Rows) -> S::Rows {
+        let update = self.update(stage, Sublayer::Context, x);
+        stage.gate(update)
+    }
+}
+
+impl ContextOrder {
+    /// The context attention with a normalisation of its own.
+    ///
+    /// The paper gates what the attention returns; the published implementation gates what comes
+    /// out of the normalisation.
+    fn with_norm<S: Stage>(self, stage: &mut S, x: S::Rows) -> S::Rows {
+        let mut update = stage.update(Sublayer::Context, &x);
+        if !self.is_gated_after_norm {
+            update = stage.gate(update);
+        }
+        let normed = stage.add_and_norm(Sublayer::Context, x, update);
+        if self.is_gated_after_norm { stage.gate(normed) } else { normed }
+    }
+}
