@@ -10,6 +10,7 @@ use crate::candidates::{Candidate, Continuations, best};
 use crate::sampling::draw;
 use crate::settings::BeamSettings;
 use crate::steps::Steps;
+use crate::turns::Control;
 use crate::{Error, Result};
 
 /// A translation that ended.
@@ -33,8 +34,8 @@ pub(crate) struct Search<'a> {
     pub keys: &'a [u64],
     /// For each sentence the words that its translation is made of, or none at all.
     pub lists: &'a [Vec<u32>],
-    /// Ends the search between two steps.
-    pub stop: Option<&'a AtomicBool>,
+    /// What accompanies it, if anything.
+    pub control: Option<&'a Control<'a>>,
     /// One per sentence, or none at all: ends the search for that sentence.
     pub stops: &'a [&'a AtomicBool],
 }
@@ -64,7 +65,7 @@ pub fn beam_search_with(
     settings: &BeamSettings,
 ) -> Vec<Vec<Hypothesis>> {
     let keys: Vec<u64> = (0..sources.len() as u64).collect();
-    let search = Search { settings, keys: &keys, lists: &[], stop: None, stops: &[] };
+    let search = Search { settings, keys: &keys, lists: &[], stops: &[], control: None };
     search.run(model, lean, sources).unwrap_or_default()
 }
 
@@ -89,8 +90,11 @@ impl Search<'_> {
         let mut words = vec![model.config().start_word(); sources.len()];
         let mut parents = Vec::new();
         for step in 0..=longest {
-            if is_set(self.stop.as_ref()) {
-                return Err(Error::Stopped);
+            if let Some(control) = self.control {
+                (control.before_step)(words.len());
+                if is_set(control.stop.as_ref()) {
+                    return Err(Error::Stopped);
+                }
             }
             let forbidden = forbidden(step, settings);
             let is_drawn = settings.sampling.is_some() && step >= settings.prefix.len();

@@ -131,7 +131,8 @@ impl Translator {
         settings: &BeamSettings,
     ) -> Result<Session> {
         let mut session = self.session(Some(context))?;
-        self.remember_only(&mut session, sentences, translations, settings)?;
+        let control = Control::default();
+        self.remember_only(&mut session, sentences, translations, settings, &control)?;
         Ok(session)
     }
 }

@@ -20,7 +20,7 @@ use crate::{Error, Result};
 
 /// Sentences of a batch.
 pub const BATCH_SENTENCES: usize = 32;
-/// Source tokens of a batch; a longer sentence is a batch by itself.
+/// Source tokens of a batch.
 const BATCH_TOKENS: usize = 3000;
 
 /// The next sentences of one document.
@@ -46,11 +46,24 @@ pub struct Control<'a> {
     pub attention: bool,
     /// The most sentences of a batch.
     pub batch: usize,
+    /// The most source tokens of a batch; a longer sentence is a batch by itself.
+    pub batch_tokens: usize,
+    /// Called before each step with its size: the tokens that are about to be read, or the hypotheses
+    /// that are about to grow by a token. It may wait, so that something else is computed first.
+    pub before_step: &'a (dyn Fn(usize) + Sync),
 }
 
 impl Default for Control<'_> {
     fn default() -> Self {
-        Self { done: &|_| {}, stop: None, stops: &[], attention: false, batch: BATCH_SENTENCES }
+        Self {
+            done: &|_| {},
+            stop: None,
+            stops: &[],
+            attention: false,
+            batch: BATCH_SENTENCES,
+            batch_tokens: BATCH_TOKENS,
+            before_step: &|_| {},
+        }
     }
 }
 
@@ -129,6 +142,7 @@ impl Translator {
         sentences: &[S],
         translations: &[S],
         settings: &BeamSettings,
+        control: &Control<'_>,
     ) -> Result<()> {
         // Those that will be forgotten at once are only counted.
         let forgotten = sentences.len().saturating_sub(session.context);
@@ -142,7 +156,7 @@ impl Translator {
         let sentences = read.iter().map(AsRef::as_ref).collect();
         let mut turns = [Turn { session, sentences }];
         let (pieces, counts) = self.pieces(&turns, settings);
-        let mut readings = self.read_all(&pieces, &Control::default())?;
+        let mut readings = self.read_all(&pieces, control)?;
         if self.model().config().target_context {
             let starts = counts[0].iter().scan(0, |next, &count| {
                 *next += count;
@@ -229,9 +243,10 @@ impl Translator {
     /// Reads everything once, in batches of similar length.
     fn read_all(&self, pieces: &[Piece<'_>], control: &Control<'_>) -> Result<Vec<Reading>> {
         let all: Vec<usize> = (0..pieces.len()).collect();
-        let batches = batches(&all, pieces, control.batch);
+        let batches = batches(&all, pieces, control);
         let read = self.workers().run(batches.clone(), |batch: Vec<usize>| {
             let tokens = batch.iter().map(|&place| &pieces[place].tokens);
+            (control.before_step)(tokens.clone().map(Vec::len).sum());
             Ok(self.model().read(&Packed::new(tokens))?)
         })?;
         Ok(in_order(&batches, read))
@@ -293,7 +308,7 @@ impl Translator {
         settings: &BeamSettings,
         control: &Control<'_>,
     ) -> Result<Vec<Found>> {
-        let batches = batches(places, pieces, control.batch);
+        let batches = batches(places, pieces, control);
         let found = self.workers().run(batches.clone(), |batch: Vec<usize>| {
             let seats: Vec<Seat<'_>> =
                 batch.iter().map(|&place| self.seat(place, pieces, readings, turns)).collect();
@@ -306,8 +321,13 @@ impl Translator {
                 let list = |&place: &usize| shortlist.of(&pieces[place].tokens, &settings.prefix);
                 batch.iter().map(list).collect()
             });
-            let search =
-                Search { settings, keys: &keys, lists: &lists, stop: control.stop, stops: &stops };
+            let search = Search {
+                settings,
+                keys: &keys,
+                lists: &lists,
+                stops: &stops,
+                control: Some(control),
+            };
             let found = self.search(&seats, &search, control.attention)?;
             (control.done)(batch.len());
             Ok(found)
@@ -355,6 +375,9 @@ impl Translator {
                 .iter()
                 .map(|found| found.first().map_or(&nothing[..], |best| best.tokens.as_slice()));
             let best = Packed::new(tokens);
+            if let Some(control) = search.control {
+                (control.before_step)(best.tokens().len());
+            }
             let weights = model.attended(&sources, &best)?;
             for ((attention, weights), seat) in attention.iter_mut().zip(weights).zip(seats) {
                 let own = (seat.context.len(), Some(&seat.reading.remembered));
@@ -421,7 +444,7 @@ fn key(piece: &Piece<'_>, turns: &[Turn<'_>]) -> u64 {
 }
 
 /// Places of pieces in batches, longest pieces first.
-fn batches(places: &[usize], pieces: &[Piece<'_>], most: usize) -> Vec<Vec<usize>> {
+fn batches(places: &[usize], pieces: &[Piece<'_>], control: &Control<'_>) -> Vec<Vec<usize>> {
     let mut order: Vec<usize> = places.to_vec();
     order.sort_by_key(|&place| std::cmp::Reverse(pieces[place].tokens.len()));
     let mut batches: Vec<Vec<usize>> = Vec::new();
@@ -429,7 +452,10 @@ fn batches(places: &[usize], pieces: &[Piece<'_>], most: usize) -> Vec<Vec<usize
     for place in order {
         let tokens = pieces[place].tokens.len();
         match batches.last_mut() {
-            Some(batch) if batch.len() < most.max(1) && filled + tokens <= BATCH_TOKENS => {
+            Some(batch)
+                if batch.len() < control.batch.max(1)
+                    && filled + tokens <= control.batch_tokens =>
+            {
                 batch.push(place);
                 filled += tokens;
             }
