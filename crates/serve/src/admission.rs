@@ -1,23 +1,34 @@
-//! How many requests work and wait, and who is next.
+//! How many requests work and wait, what memory they take, and who is next.
 //!
-//! Clients take turns here, too: whoever has many requests waiting waits for its own. When all places
-//! for waiting are taken, a client takes one of whoever has the most, if it has two fewer itself.
+//! A client (a key, or an address of another machine) may have only a part of the places at work, so
+//! there is always one for others. Clients take turns here, too: whoever has many requests waiting
+//! waits for its own. When all places for waiting are taken, a client takes one of whoever has the
+//! most, if it has two fewer itself.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::oneshot;
 
+use crate::client::Client;
 use crate::error::{ApiError, Code};
 use crate::fair::FairQueue;
 use crate::settings::Limits;
 
-#[derive(Default)]
 struct State {
     at_work: usize,
-    waiting: FairQueue<oneshot::Sender<Permit>>,
+    /// Bytes that the requests at work may need.
+    bytes: usize,
+    waiting: FairQueue<Waiting>,
     /// Requests that have asked for a turn since the start.
     asked: u64,
     is_closed: bool,
+}
+
+/// A request that waits for its turn.
+struct Waiting {
+    client: Client,
+    bytes: usize,
+    turn: oneshot::Sender<Permit>,
 }
 
 /// The door.
@@ -29,41 +40,49 @@ pub(crate) struct Admission {
 
 /// A request at work; dropping it lets the next one in.
 pub(crate) struct Permit {
-    /// None once its place was handed on.
-    admission: Option<Admission>,
+    admission: Admission,
+    client: String,
+    bytes: usize,
 }
 
 impl Admission {
     pub fn new(limits: &Limits) -> Self {
-        Self { state: Arc::default(), limits: Arc::new(limits.clone()) }
+        let state = State {
+            at_work: 0,
+            bytes: 0,
+            waiting: FairQueue::new(0.0),
+            asked: 0,
+            is_closed: false,
+        };
+        Self { state: Arc::new(Mutex::new(state)), limits: Arc::new(limits.clone()) }
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Waits for a turn.
-    pub async fn enter(&self, client: &str) -> Result<Permit, ApiError> {
+    /// Waits for a turn of a request that takes this much memory at most.
+    pub async fn enter(&self, client: &Client, bytes: usize) -> Result<Permit, ApiError> {
         let turn = {
             let mut state = self.lock();
             state.asked += 1;
             if state.is_closed {
                 return Err(shutting_down());
             }
-            if state.at_work < self.limits.at_work {
-                state.at_work += 1;
-                return Ok(Permit { admission: Some(self.clone()) });
+            if state.has_room(client, bytes, &self.limits) {
+                return Ok(self.admit(&mut state, client, bytes));
             }
-            state.waiting.retain(|waiting| !waiting.is_closed());
+            state.waiting.retain(|waiting| !waiting.turn.is_closed());
             if state.waiting.len() >= self.limits.waiting {
-                let own = state.waiting.count(client);
+                let own = state.waiting.count(&client.id);
                 // Dropping its sender tells it.
                 if state.waiting.take_from_longest(own + 1).is_none() {
                     return Err(self.too_many());
                 }
             }
             let (sender, turn) = oneshot::channel();
-            state.waiting.push(client, sender);
+            let waiting = Waiting { client: client.clone(), bytes, turn: sender };
+            state.waiting.push(&client.id, waiting);
             turn
         };
         match tokio::time::timeout(self.limits.wait, turn).await {
@@ -74,6 +93,34 @@ impl Admission {
                 let seconds = self.limits.wait.as_secs();
                 let problem = format!("no turn within {seconds} s; try again later");
                 Err(ApiError::new(Code::Unavailable, problem))
+            }
+        }
+    }
+
+    fn admit(&self, state: &mut State, client: &Client, bytes: usize) -> Permit {
+        state.at_work += 1;
+        state.bytes += bytes;
+        state.waiting.begin(&client.id);
+        state.waiting.charge(&client.id, 1.0);
+        Permit { admission: self.clone(), client: client.id.clone(), bytes }
+    }
+
+    /// Lets in everybody for whom there is room now.
+    fn admit_waiting(&self) {
+        loop {
+            let next = {
+                let mut state = self.lock();
+                let rooms = state.rooms(&self.limits);
+                let next = state.waiting.pop(|client, _| rooms.iter().any(|room| room == client));
+                next.map(|(_, waiting)| {
+                    let permit = self.admit(&mut state, &waiting.client, waiting.bytes);
+                    (waiting.turn, permit)
+                })
+            };
+            // Where nobody waits there any more, the permit comes back and lets in the next itself.
+            match next {
+                Some((turn, permit)) => drop(turn.send(permit)),
+                None => return,
             }
         }
     }
@@ -89,7 +136,7 @@ impl Admission {
         let waiting = {
             let mut state = self.lock();
             state.is_closed = true;
-            std::mem::take(&mut state.waiting)
+            state.waiting.drain()
         };
         drop(waiting);
     }
@@ -110,29 +157,41 @@ impl Admission {
     }
 }
 
+impl State {
+    fn has_room(&self, client: &Client, bytes: usize, limits: &Limits) -> bool {
+        let own = self.waiting.at_work(&client.id);
+        self.at_work < limits.at_work
+            && own < client.part_of(limits.at_work, 2)
+            && (self.at_work == 0 || self.bytes + bytes <= limits.memory)
+    }
+
+    /// The clients whose next request could enter.
+    fn rooms(&self, limits: &Limits) -> Vec<String> {
+        let mut clients = Vec::new();
+        // Suitable for none: every client is asked once.
+        let _ = self.waiting.next(|client, waiting| {
+            if self.has_room(&waiting.client, waiting.bytes, limits) {
+                clients.push(client.to_owned());
+            }
+            false
+        });
+        clients
+    }
+}
+
 fn shutting_down() -> ApiError {
     ApiError::new(Code::Unavailable, "the server is shutting down")
 }
 
 impl Drop for Permit {
     fn drop(&mut self) {
-        let Some(admission) = self.admission.take() else { return };
-        loop {
-            let next = {
-                let mut state = admission.lock();
-                let next = state.waiting.pop(|_| true);
-                if next.is_none() {
-                    state.at_work -= 1;
-                }
-                next
-            };
-            let Some(next) = next else { return };
-            // The place is handed on; where nobody waits there any more, to the next.
-            match next.send(Permit { admission: Some(admission.clone()) }) {
-                Ok(()) => return,
-                Err(mut back) => back.admission = None,
-            }
+        {
+            let mut state = self.admission.lock();
+            state.at_work -= 1;
+            state.bytes -= self.bytes;
+            state.waiting.end(&self.client);
         }
+        self.admission.admit_waiting();
     }
 }
 
@@ -144,7 +203,11 @@ mod tests {
 
     fn admission(at_work: usize, waiting: usize) -> Admission {
         let wait = Duration::from_millis(50);
-        Admission::new(&Limits { at_work, waiting, wait, ..Limits::default() })
+        Admission::new(&Limits { at_work, waiting, wait, memory: 100, ..Limits::default() })
+    }
+
+    fn local(id: &str) -> Client {
+        Client { id: id.into(), is_limited: false, has_key: false }
     }
 
     fn block_on<T>(work: impl Future<Output = T>) -> T {
@@ -155,10 +218,11 @@ mod tests {
     fn places_are_handed_on_and_none_is_lost() {
         block_on(async {
             let admission = admission(1, 4);
-            let first = admission.enter("a").await.unwrap();
-            let gives_up = admission.enter("b").await.err().unwrap();
+            let first = admission.enter(&local("a"), 1).await.unwrap();
+            let gives_up = admission.enter(&local("b"), 1).await.err().unwrap();
             assert_eq!(gives_up.code, Code::Unavailable);
-            let waits = admission.enter("c");
+            let waiting = local("c");
+            let waits = admission.enter(&waiting, 1);
             let (second, ()) = tokio::join!(waits, async { drop(first) });
             assert_eq!(admission.counts(), (1, 0));
             drop(second);
@@ -167,11 +231,11 @@ mod tests {
     }
 
     #[test]
-    fn one_client_cannot_take_every_place() {
+    fn one_client_cannot_take_every_place_for_waiting() {
         block_on(async {
             let admission = admission(1, 2);
-            let working = admission.enter("greedy").await.unwrap();
-            let visit = async |client| admission.enter(client).await.map(drop);
+            let working = admission.enter(&local("greedy"), 1).await.unwrap();
+            let visit = async |client| admission.enter(&local(client), 1).await.map(drop);
             let results = tokio::join!(
                 visit("greedy"),
                 visit("greedy"),
@@ -188,13 +252,48 @@ mod tests {
     }
 
     #[test]
+    fn one_key_cannot_take_every_place_at_work() {
+        block_on(async {
+            let admission = admission(4, 8);
+            let key = Client::with_key;
+            let greedy = key("greedy");
+            let first = admission.enter(&greedy, 1).await.unwrap();
+            let _second = admission.enter(&greedy, 1).await.unwrap();
+            let third = admission.enter(&greedy, 1).await.err().unwrap();
+            assert_eq!(third.code, Code::Unavailable, "half of the places are its own");
+            let _other = admission.enter(&key("other"), 1).await.unwrap();
+            // One of its own ends, and the next of its own enters.
+            let (next, ()) = tokio::join!(admission.enter(&greedy, 1), async { drop(first) });
+            assert!(next.is_ok());
+            assert_eq!(admission.counts(), (3, 0));
+        });
+    }
+
+    #[test]
+    fn memory_is_there_before_a_request_begins() {
+        block_on(async {
+            let admission = admission(8, 8);
+            let large = admission.enter(&local("a"), 90).await.unwrap();
+            assert!(admission.enter(&local("b"), 20).await.is_err(), "110 of 100 bytes");
+            let small = admission.enter(&local("b"), 10).await.unwrap();
+            let waiting = local("c");
+            let (next, ()) = tokio::join!(admission.enter(&waiting, 60), async { drop(large) });
+            drop((next.unwrap(), small));
+            assert!(admission.enter(&local("a"), 1000).await.is_ok(), "alone anything may");
+            assert_eq!(admission.counts(), (0, 0));
+        });
+    }
+
+    #[test]
     fn closing_tells_those_who_wait() {
         block_on(async {
             let admission = admission(1, 2);
-            let _working = admission.enter("a").await.unwrap();
-            let (waited, ()) = tokio::join!(admission.enter("b"), async { admission.close() });
+            let _working = admission.enter(&local("a"), 1).await.unwrap();
+            let waiting = local("b");
+            let (waited, ()) =
+                tokio::join!(admission.enter(&waiting, 1), async { admission.close() });
             assert!(waited.err().unwrap().message.contains("shutting down"));
-            assert!(admission.enter("c").await.is_err());
+            assert!(admission.enter(&local("c"), 1).await.is_err());
         });
     }
 }

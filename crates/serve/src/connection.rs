@@ -3,7 +3,6 @@
 //! hyper has one timer for headers and for the time between two requests. Here they are two limits:
 //! headers must come soon, while a connection that has served a request may stay open for a while.
 
-use std::net::SocketAddr;
 use std::pin::{Pin, pin};
 use std::task::{Context, Poll};
 use std::time::Duration;
@@ -22,48 +21,52 @@ use tokio::sync::watch;
 use tokio::time::{Instant, Sleep};
 
 use crate::api::Peer;
+use crate::doors::Stage;
 use crate::settings::Limits;
 
-/// What a connection is waiting for, and since when.
-#[derive(Clone, Copy, Debug)]
-enum Stage {
-    /// The headers of a request: since the connection was opened, or since their first byte.
-    Headers(Instant),
-    /// The answer; its own limits hold.
-    Answer,
-    /// The first byte of the next request.
-    Next(Instant),
-}
+/// Bytes of a request's headers, and of an answer that waits to be written: every connection may take them.
+const HEADERS: usize = 1 << 16;
 
-/// Serves a connection until it ends, `ending` says that the server does, or its client is too slow.
+/// Serves a connection until it ends, `ending` says that the server does, its client is too slow, or
+/// others need its place.
 pub(crate) async fn serve(
     stream: TcpStream,
-    address: SocketAddr,
+    peer: Peer,
+    stage: watch::Sender<Stage>,
     router: Router,
     limits: &Limits,
     mut ending: watch::Receiver<bool>,
 ) {
     // Sentences are small and wanted now.
     let _ = stream.set_nodelay(true);
-    let (stage, watched) = watch::channel(Stage::Headers(Instant::now()));
+    let watched = stage.subscribe();
+    let place = peer.place.clone();
     let router = TowerToHyperService::new(router);
     let answering = stage.clone();
     let service = service_fn(move |request: hyper::Request<hyper::body::Incoming>| {
         answering.send_replace(Stage::Answer);
         let mut request: Request = request.map(Body::new);
-        request.extensions_mut().insert(Peer(address.ip()));
+        request.extensions_mut().insert(peer.clone());
         let (answer, stage) = (router.call(request), answering.clone());
         async move {
             let answer = answer.await?;
             Ok::<_, std::convert::Infallible>(answer.map(|body| Answer { body, stage }))
         }
     });
-    let io = TokioIo::new(Patient { stream, idle: limits.idle, stalled: None, stage });
-    let served = http1::Builder::new().header_read_timeout(None).serve_connection(io, service);
+    let io = TokioIo::new(Patient { stream, patience: limits.stall, stalled: None, stage });
+    let served = http1::Builder::new()
+        .header_read_timeout(None)
+        .max_buf_size(HEADERS)
+        .serve_connection(io, service);
     let mut served = pin!(served);
     // The sender lives until all connections have ended.
     let ended = async { ending.wait_for(|is_ending| *is_ending).await.is_ok() };
-    let mut too_slow = pin!(too_slow(watched, limits));
+    let mut too_slow = pin!(async {
+        tokio::select! {
+            () = too_slow(watched, limits) => {}
+            () = place.ended() => {}
+        }
+    });
     let result = tokio::select! {
         result = served.as_mut() => result,
         () = &mut too_slow => return,
@@ -138,7 +141,7 @@ impl Drop for Answer {
 /// fails.
 struct Patient {
     stream: TcpStream,
-    idle: Duration,
+    patience: Duration,
     stalled: Option<Pin<Box<Sleep>>>,
     stage: watch::Sender<Stage>,
 }
@@ -153,8 +156,8 @@ impl Patient {
             self.stalled = None;
             return written;
         }
-        let idle = self.idle;
-        let stalled = self.stalled.get_or_insert_with(|| Box::pin(tokio::time::sleep(idle)));
+        let patience = self.patience;
+        let stalled = self.stalled.get_or_insert_with(|| Box::pin(tokio::time::sleep(patience)));
         match stalled.as_mut().poll(cx) {
             Poll::Ready(()) => Poll::Ready(Err(std::io::ErrorKind::TimedOut.into())),
             Poll::Pending => Poll::Pending,

@@ -1,84 +1,163 @@
-//! A queue that serves clients in turn: one who sends a thousand requests waits for its own.
+//! A queue that shares by cost: the client that has used the least so far is served next.
+//!
+//! This is start-time fair queueing. Every client has a virtual time, `used`, that grows with what its
+//! work costs. A client that was away starts where those at work are now, less a small credit, so
+//! nobody saves up turns by waiting, and whoever rarely asks is served at once.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 
-/// What waits, by client. Each [`FairQueue::pop`] takes from the next client.
+/// What waits, by client, and what each client has used.
 #[derive(Debug)]
 pub(crate) struct FairQueue<T> {
-    /// The clients that have something here, the next to be served first.
-    clients: VecDeque<(String, VecDeque<T>)>,
+    clients: BTreeMap<String, Line<T>>,
+    /// The virtual time: where a client that comes back starts, less the credit.
+    now: f64,
+    credit: f64,
+    /// Counts turns, to serve clients with equal use one after the other.
+    turns: u64,
     length: usize,
 }
 
-impl<T> Default for FairQueue<T> {
-    fn default() -> Self {
-        Self { clients: VecDeque::new(), length: 0 }
+#[derive(Debug)]
+struct Line<T> {
+    used: f64,
+    /// When it had its last turn.
+    turn: u64,
+    items: VecDeque<T>,
+    /// How much of this client is at work.
+    at_work: usize,
+}
+
+impl<T> Line<T> {
+    fn is_active(&self) -> bool {
+        !self.items.is_empty() || self.at_work > 0
     }
 }
 
 impl<T> FairQueue<T> {
+    /// An empty queue; `credit` is what a client that comes back may use before the others go on.
+    pub fn new(credit: f64) -> Self {
+        Self { clients: BTreeMap::new(), now: 0.0, credit, turns: 0, length: 0 }
+    }
+
     pub fn len(&self) -> usize {
         self.length
     }
 
-    pub fn is_empty(&self) -> bool {
-        self.length == 0
-    }
-
     /// Puts an item behind everything of the client.
     pub fn push(&mut self, client: &str, item: T) {
-        self.line(client).push_back(item);
+        self.line(client).items.push_back(item);
         self.length += 1;
     }
 
     /// Puts an item before everything of the client: the rest of what was begun.
     pub fn push_front(&mut self, client: &str, item: T) {
-        self.line(client).push_front(item);
+        self.line(client).items.push_front(item);
         self.length += 1;
     }
 
-    /// Takes the first item of the next client that has a suitable one first.
-    pub fn pop(&mut self, mut is_suitable: impl FnMut(&T) -> bool) -> Option<T> {
+    /// Takes the first item of the client that has used the least among those whose first is suitable.
+    pub fn pop(&mut self, is_suitable: impl FnMut(&str, &T) -> bool) -> Option<(String, T)> {
+        let client = self.next(is_suitable)?.0.to_owned();
+        self.turns += 1;
+        let line = self.clients.get_mut(&client)?;
+        line.turn = self.turns;
+        let item = line.items.pop_front()?;
+        self.now = self.now.max(line.used);
+        self.length -= 1;
+        self.forget();
+        Some((client, item))
+    }
+
+    /// Whose item [`Self::pop`] would take, and what that client has used.
+    pub fn next(&self, mut is_suitable: impl FnMut(&str, &T) -> bool) -> Option<(&str, f64)> {
+        let suitable = self.clients.iter().filter(|(client, line)| {
+            line.items.front().is_some_and(|item| is_suitable(client, item))
+        });
         let next =
-            self.clients.iter().position(|(_, line)| line.front().is_some_and(&mut is_suitable))?;
-        let (client, mut line) = self.clients.remove(next)?;
-        let item = line.pop_front();
-        self.length -= usize::from(item.is_some());
-        if !line.is_empty() {
-            self.clients.push_back((client, line));
+            suitable.min_by(|(_, a), (_, b)| a.used.total_cmp(&b.used).then(a.turn.cmp(&b.turn)));
+        next.map(|(client, line)| (client.as_str(), line.used))
+    }
+
+    /// What a client has used.
+    pub fn used(&self, client: &str) -> f64 {
+        self.clients.get(client).map_or(self.now - self.credit, |line| line.used)
+    }
+
+    /// Adds to what a client has used.
+    pub fn charge(&mut self, client: &str, cost: f64) {
+        self.line(client).used += cost;
+    }
+
+    /// Some of the client's work begins.
+    pub fn begin(&mut self, client: &str) {
+        self.line(client).at_work += 1;
+    }
+
+    /// Some of the client's work has ended.
+    pub fn end(&mut self, client: &str) {
+        if let Some(line) = self.clients.get_mut(client) {
+            line.at_work = line.at_work.saturating_sub(1);
         }
-        item
+        self.forget();
+    }
+
+    /// How much of this client is at work.
+    pub fn at_work(&self, client: &str) -> usize {
+        self.clients.get(client).map_or(0, |line| line.at_work)
     }
 
     /// Drops what is no longer wanted.
     pub fn retain(&mut self, mut is_wanted: impl FnMut(&T) -> bool) {
-        for (_, line) in &mut self.clients {
-            line.retain(&mut is_wanted);
+        for line in self.clients.values_mut() {
+            line.items.retain(&mut is_wanted);
         }
-        self.clients.retain(|(_, line)| !line.is_empty());
-        self.length = self.clients.iter().map(|(_, line)| line.len()).sum();
+        self.length = self.clients.values().map(|line| line.items.len()).sum();
+        self.forget();
+    }
+
+    /// Takes out everything that waits.
+    pub fn drain(&mut self) -> Vec<T> {
+        self.length = 0;
+        self.clients.values_mut().flat_map(|line| line.items.drain(..)).collect()
     }
 
     /// How much of this client waits.
     pub fn count(&self, client: &str) -> usize {
-        self.clients.iter().find(|(name, _)| name == client).map_or(0, |(_, line)| line.len())
+        self.clients.get(client).map_or(0, |line| line.items.len())
     }
 
     /// Takes the last item of the client with the most, if it has more than `than`.
     pub fn take_from_longest(&mut self, than: usize) -> Option<T> {
-        let (_, line) = self.clients.iter_mut().max_by_key(|(_, line)| line.len())?;
-        let item = if line.len() > than { line.pop_back() } else { None };
+        let line = self.clients.values_mut().max_by_key(|line| line.items.len())?;
+        let item = if line.items.len() > than { line.items.pop_back() } else { None };
         self.length -= usize::from(item.is_some());
         item
     }
 
-    fn line(&mut self, client: &str) -> &mut VecDeque<T> {
-        let place = self.clients.iter().position(|(name, _)| name == client);
-        let place = place.unwrap_or_else(|| {
-            self.clients.push_back((client.to_owned(), VecDeque::new()));
-            self.clients.len() - 1
-        });
-        &mut self.clients[place].1
+    /// The client's line; one that was away starts now.
+    fn line(&mut self, client: &str) -> &mut Line<T> {
+        let is_away = !self.clients.get(client).is_some_and(Line::is_active);
+        if is_away {
+            let active = self.clients.values().filter(|line| line.is_active());
+            let least = active.map(|line| line.used).reduce(f64::min);
+            self.now = self.now.max(least.unwrap_or(self.now));
+            self.turns += 1;
+        }
+        let (start, turn) = (self.now - self.credit, self.turns);
+        let new = || Line { used: start, turn, items: VecDeque::new(), at_work: 0 };
+        let line = self.clients.entry(client.to_owned()).or_insert_with(new);
+        if is_away {
+            line.used = line.used.max(start);
+            line.turn = turn;
+        }
+        line
+    }
+
+    /// Forgets clients that would start anew as they are.
+    fn forget(&mut self) {
+        let start = self.now - self.credit;
+        self.clients.retain(|_, line| line.is_active() || line.used > start);
     }
 }
 
@@ -86,49 +165,95 @@ impl<T> FairQueue<T> {
 mod tests {
     use super::*;
 
-    fn drain(queue: &mut FairQueue<&'static str>) -> Vec<&'static str> {
-        std::iter::from_fn(|| queue.pop(|_| true)).collect()
+    /// Takes items; each costs its client as much as it says.
+    fn drain(queue: &mut FairQueue<(&'static str, f64)>) -> Vec<&'static str> {
+        std::iter::from_fn(|| {
+            let (client, (name, cost)) = queue.pop(|_, _| true)?;
+            queue.charge(&client, cost);
+            Some(name)
+        })
+        .collect()
     }
 
     #[test]
     fn clients_take_turns_and_each_keeps_its_order() {
-        let mut queue = FairQueue::default();
+        let mut queue = FairQueue::new(0.0);
         for item in ["a1", "a2", "a3", "a4"] {
-            queue.push("a", item);
+            queue.push("a", (item, 1.0));
         }
-        queue.push("b", "b1");
-        queue.push("c", "c1");
-        queue.push("b", "b2");
+        queue.push("b", ("b1", 1.0));
+        queue.push("c", ("c1", 1.0));
+        queue.push("b", ("b2", 1.0));
         assert_eq!(queue.len(), 7);
         assert_eq!(drain(&mut queue), ["a1", "b1", "c1", "a2", "b2", "a3", "a4"]);
-        assert!(queue.is_empty());
+        assert_eq!(queue.len(), 0);
+    }
+
+    #[test]
+    fn turns_are_shared_by_cost_and_not_by_number() {
+        let mut queue = FairQueue::new(0.0);
+        queue.push("large", ("large 1", 100.0));
+        queue.push("large", ("large 2", 100.0));
+        for item in ["1", "2", "3", "4", "5"] {
+            queue.push("small", (item, 10.0));
+        }
+        assert_eq!(drain(&mut queue), ["large 1", "1", "2", "3", "4", "5", "large 2"]);
+    }
+
+    #[test]
+    fn whoever_was_away_saves_up_no_more_than_the_credit() {
+        let mut queue = FairQueue::new(15.0);
+        queue.push("busy", ("busy 1", 1000.0));
+        assert_eq!(drain(&mut queue), ["busy 1"]);
+        queue.push("busy", ("busy 2", 10.0));
+        queue.push("busy", ("busy 3", 10.0));
+        for item in ["1", "2", "3"] {
+            queue.push("new", (item, 10.0));
+        }
+        // Two before the others go on, then in turn; the thousand before is not held against anybody.
+        assert_eq!(drain(&mut queue), ["1", "2", "busy 2", "3", "busy 3"]);
+    }
+
+    #[test]
+    fn work_counts_while_nothing_waits() {
+        let mut queue = FairQueue::new(0.0);
+        queue.push("a", ("a1", 0.0));
+        queue.pop(|_, _| true);
+        queue.begin("a");
+        queue.charge("a", 500.0);
+        assert_eq!(queue.at_work("a"), 1);
+        queue.push("b", ("b1", 0.0));
+        assert!((queue.used("b") - 500.0).abs() < 1e-9, "it starts where the others are");
+        queue.end("a");
+        assert_eq!(queue.at_work("a"), 0);
     }
 
     #[test]
     fn what_was_begun_goes_on_first_but_not_before_others() {
-        let mut queue = FairQueue::default();
-        queue.push("a", "a1");
-        queue.push("a", "a2");
-        queue.push("b", "b1");
-        assert_eq!(queue.pop(|_| true), Some("a1"));
-        queue.push_front("a", "rest of a1");
+        let mut queue = FairQueue::new(0.0);
+        queue.push("a", ("a1", 1.0));
+        queue.push("a", ("a2", 1.0));
+        queue.push("b", ("b1", 1.0));
+        let (client, _) = queue.pop(|_, _| true).unwrap();
+        queue.charge(&client, 1.0);
+        queue.push_front("a", ("rest of a1", 1.0));
         assert_eq!(drain(&mut queue), ["b1", "rest of a1", "a2"]);
     }
 
     #[test]
     fn unsuitable_items_stay_where_they_are() {
-        let mut queue = FairQueue::default();
+        let mut queue = FairQueue::new(0.0);
         queue.push("a", "x");
         queue.push("b", "y");
-        assert_eq!(queue.pop(|item| *item == "y"), Some("y"));
-        assert_eq!(queue.pop(|item| *item == "y"), None);
+        assert_eq!(queue.pop(|_, item| *item == "y"), Some(("b".into(), "y")));
+        assert_eq!(queue.pop(|_, item| *item == "y"), None);
         queue.retain(|item| *item != "x");
-        assert!(queue.is_empty());
+        assert_eq!(queue.len(), 0);
     }
 
     #[test]
     fn whoever_has_the_most_gives_way() {
-        let mut queue = FairQueue::default();
+        let mut queue = FairQueue::new(0.0);
         for item in ["a1", "a2", "a3"] {
             queue.push("a", item);
         }

@@ -45,7 +45,11 @@ impl Guard {
         let is_any = |names: &[String]| names.iter().any(|name| name == "*");
         // A page that came by a wrong name has no key, so where there are keys names do not matter.
         let every = is_any(&settings.hosts) || settings.hosts.is_empty() && !keys.is_empty();
-        let hosts = settings.hosts.iter().map(|host| plain(host)).collect();
+        let hosts: Vec<String> = settings.hosts.iter().map(|host| plain(host)).collect();
+        if hosts.iter().any(String::is_empty) {
+            let problem = "--allow-host has an empty name; leave it out, or name a host";
+            return Err(Error::Settings(problem.into()));
+        }
         let origin = |text: &String| {
             let wrong = || {
                 Error::Settings(format!(
@@ -227,5 +231,8 @@ mod tests {
             let error = Guard::new(&settings, &Keys::default()).unwrap_err().to_string();
             assert!(error.contains("--allow-origin https://"), "{error}");
         }
+        let settings = ServeSettings { hosts: vec![String::new()], ..ServeSettings::default() };
+        let error = Guard::new(&settings, &Keys::default()).unwrap_err().to_string();
+        assert!(error.contains("--allow-host"), "{error}");
     }
 }

@@ -13,7 +13,7 @@ const SHORTEST: usize = 16;
 /// The keys that a server accepts.
 #[derive(Clone, Default)]
 pub struct Keys {
-    /// A name for each, and its hash: equal lengths, whatever the keys' lengths are.
+    /// What tells clients apart, and the key's hash: equal lengths, whatever the keys' lengths are.
     keys: Vec<(String, [u8; 32])>,
 }
 
@@ -24,7 +24,8 @@ impl fmt::Debug for Keys {
 }
 
 impl Keys {
-    /// Reads keys, one per line, each alone or as `name: key`; lines that begin with `#` are notes.
+    /// Reads keys, one per line, each alone or as `name: key`; lines that begin with `#` are notes. Keys
+    /// of one name are one client, so that a key can be replaced by another.
     pub fn parse(text: &str) -> Result<Self> {
         let mut keys = Vec::new();
         for (number, line) in text.lines().enumerate() {
@@ -33,8 +34,8 @@ impl Keys {
                 continue;
             }
             let (name, key) = match line.split_once(':') {
-                Some((name, key)) => (name.trim().to_owned(), key.trim()),
-                None => (format!("key-{}", number + 1), line),
+                Some((name, key)) => (Some(name.trim()), key.trim()),
+                None => (None, line),
             };
             if key.len() < SHORTEST {
                 return Err(Error::Settings(format!(
@@ -43,7 +44,17 @@ impl Keys {
                     number + 1
                 )));
             }
-            keys.push((name, Sha256::digest(key).into()));
+            let hash: [u8; 32] = Sha256::digest(key).into();
+            let id = if let Some(name) = name {
+                format!("name {name}")
+            } else {
+                // Not the number of the line, which changes when another key is taken out. A hash of
+                // the hash: what is stored with sessions must not be what keys are compared with.
+                let again: [u8; 32] = Sha256::digest(hash).into();
+                let (start, _) = again.split_first_chunk().unwrap_or((&[0; 16], &[]));
+                format!("key {:032x}", u128::from_be_bytes(*start))
+            };
+            keys.push((id, hash));
         }
         Ok(Self { keys })
     }
@@ -53,8 +64,8 @@ impl Keys {
         self.keys.is_empty()
     }
 
-    /// The name of a key. Every key is compared, so the time tells nothing.
-    pub fn name(&self, key: &str) -> Option<&str> {
+    /// What tells the client of a key from others. Every key is compared, so the time tells nothing.
+    pub fn id(&self, key: &str) -> Option<&str> {
         let hash: [u8; 32] = Sha256::digest(key).into();
         let mut found = Choice::from(0);
         let mut place = 0u32;
@@ -74,10 +85,14 @@ mod tests {
     #[test]
     fn keys_have_names_and_are_not_shown() {
         let keys = Keys::parse("# mine\nfirst: 0123456789abcdef\n\nanother-key-of-mine\n").unwrap();
-        assert_eq!(keys.name("0123456789abcdef"), Some("first"));
-        assert_eq!(keys.name("another-key-of-mine"), Some("key-4"));
-        assert_eq!(keys.name("0123456789abcdeF"), None);
-        assert_eq!(keys.name(""), None);
+        assert_eq!(keys.id("0123456789abcdef"), Some("name first"));
+        let unnamed = keys.id("another-key-of-mine").unwrap().to_owned();
+        assert!(unnamed.starts_with("key ") && !unnamed.contains("mine"), "{unnamed}");
+        // The same wherever it stands.
+        let moved = Keys::parse("another-key-of-mine").unwrap();
+        assert_eq!(moved.id("another-key-of-mine"), Some(unnamed.as_str()));
+        assert_eq!(keys.id("0123456789abcdeF"), None);
+        assert_eq!(keys.id(""), None);
         assert_eq!(format!("{keys:?}"), "2 keys");
         let error = Keys::parse("short").unwrap_err().to_string();
         assert!(error.contains("line 1") && !error.contains("short"), "{error}");

@@ -7,7 +7,10 @@
 //! | part | file |
 //! | --- | --- |
 //! | batching across requests, turns between clients, cancellation | `engine/` |
+//! | sharing by cost | `fair.rs` |
+//! | who a client is, and how much it may take | `client.rs`, `keys.rs` |
 //! | how many requests work, wait and are turned away | `admission.rs` |
+//! | who holds the connections | `doors.rs` |
 //! | sessions in memory or in Redis | `sessions/` |
 //! | addresses and their JSON | `api/` |
 //! | who may use it through a browser | `guard.rs` |
@@ -20,7 +23,9 @@
 mod admission;
 mod api;
 mod attention;
+mod client;
 mod connection;
+mod doors;
 mod engine;
 mod error;
 mod fair;

@@ -2,22 +2,23 @@
 
 use std::net::SocketAddr;
 use std::pin::pin;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
 use abridge_machine::allocator::give_back;
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::{Semaphore, watch};
+use tokio::sync::watch;
 use tokio::task::JoinSet;
 
 use crate::admission::Admission;
-use crate::api::{App, router};
+use crate::api::{App, Peer, router};
+use crate::doors::{Doors, Stage};
 use crate::engine::Engine;
 use crate::guard::Guard;
 use crate::keys::Keys;
 use crate::models::Models;
 use crate::sessions::Sessions;
-use crate::settings::ServeSettings;
+use crate::settings::{Limits, ServeSettings};
 use crate::{Error, Result, connection, telemetry};
 
 /// How often expired sessions are looked for, and unused memory is given back.
@@ -38,6 +39,7 @@ impl std::fmt::Debug for Server {
 impl Server {
     /// Starts the engine and listens. Must be called within a Tokio runtime.
     pub async fn start(models: Models, keys: Keys, settings: ServeSettings) -> Result<Self> {
+        settings.check()?;
         let is_local = settings.listen.ip().is_loopback();
         if !is_local && keys.is_empty() && !settings.insecure {
             return Err(Error::Settings(format!(
@@ -54,8 +56,23 @@ impl Server {
             Error::Settings(format!("cannot listen on {}: {error}", settings.listen))
         })?;
         let admission = Admission::new(&settings.limits);
+        // At least two, so that one client leaves one to the others.
+        let at_work = settings.threads.max(2);
+        let reading = Admission::new(&Limits { at_work, ..settings.limits.clone() });
         let started = Instant::now();
-        let app = App { models, engine, admission, sessions, keys, guard, settings, started };
+        let description = OnceLock::new();
+        let app = App {
+            models,
+            engine,
+            admission,
+            reading,
+            sessions,
+            keys,
+            guard,
+            settings,
+            started,
+            description,
+        };
         Ok(Self { app: Arc::new(app), listener })
     }
 
@@ -70,29 +87,28 @@ impl Server {
         let Self { app, listener } = self;
         let limits = Arc::new(app.settings.limits.clone());
         let router = router(Arc::clone(&app));
-        let places = Arc::new(Semaphore::new(limits.connections));
+        let doors = Doors::new(limits.connections, !app.keys.is_empty());
         let (end, ending) = watch::channel(false);
         let mut connections = JoinSet::new();
         let mut background = JoinSet::new();
         background.spawn(upkeep(Arc::clone(&app)));
         let mut shutdown = pin!(shutdown);
         loop {
-            // A place first: who finds none waits in the operating system's queue.
             let accepted = tokio::select! {
                 () = &mut shutdown => break,
-                accepted = accept(&listener, &places) => accepted,
+                accepted = accept(&listener, &doors) => accepted,
             };
-            let Some((stream, address, place)) = accepted else { continue };
+            let Some((stream, peer, stage)) = accepted else { continue };
             let (router, ending) = (router.clone(), ending.clone());
             let limits = Arc::clone(&limits);
             connections.spawn(async move {
-                connection::serve(stream, address, router, &limits, ending).await;
-                drop(place);
+                connection::serve(stream, peer, stage, router, &limits, ending).await;
             });
             while connections.try_join_next().is_some() {}
         }
         drop(listener);
         app.admission.close();
+        app.reading.close();
         // Nobody is left behind if there are no connections.
         let _ = end.send(true);
         let drained = tokio::time::timeout(limits.drain, async {
@@ -121,12 +137,16 @@ async fn upkeep(app: Arc<App>) {
     }
 }
 
-type Accepted = (TcpStream, SocketAddr, tokio::sync::OwnedSemaphorePermit);
+type Accepted = (TcpStream, Peer, watch::Sender<Stage>);
 
-async fn accept(listener: &TcpListener, places: &Arc<Semaphore>) -> Option<Accepted> {
-    let place = Arc::clone(places).acquire_owned().await.ok()?;
+/// The next connection, once there is room for it; those after it wait in the operating system's queue.
+async fn accept(listener: &TcpListener, doors: &Arc<Doors>) -> Option<Accepted> {
     match listener.accept().await {
-        Ok((stream, address)) => Some((stream, address, place)),
+        Ok((stream, address)) => {
+            let (stage, watched) = watch::channel(Stage::Headers(tokio::time::Instant::now()));
+            let place = doors.enter(address.ip(), &watched).await?;
+            Some((stream, Peer { address: address.ip(), place: Arc::new(place) }, stage))
+        }
         Err(error) => {
             // Out of file descriptors, most likely: others must close theirs first.
             tracing::warn!("cannot accept a connection: {error}");

@@ -35,12 +35,13 @@ fn a_client_that_does_not_read_loses_its_place() {
     let fixture = Fixture::new();
     let server = fixture.start(|settings| {
         settings.limits.connections = 1;
-        settings.limits.idle = Duration::from_millis(500);
+        settings.limits.stall = Duration::from_millis(500);
     });
     // It asks for far more than fits into the buffers of a socket.
     let mut deaf = server.connect();
     let request = "GET /openapi.json HTTP/1.1\r\nHost: localhost\r\n\r\n";
     deaf.write_all(request.repeat(1000).as_bytes()).unwrap();
+    deaf.peek(&mut [0]).unwrap();
     assert_eq!(server.get("/livez").status, 200, "the only place is free again");
     let mut answers = Vec::new();
     let _ = deaf.read_to_end(&mut answers);

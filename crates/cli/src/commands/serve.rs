@@ -1,5 +1,6 @@
 //! `abridge serve`: translations over HTTP.
 
+use std::env::VarError;
 use std::fs;
 use std::io::Write;
 use std::net::SocketAddr;
@@ -14,7 +15,7 @@ use clap::Args;
 /// Serves translations over HTTP, with a memory per document, and a page at /.
 ///
 /// The interface describes itself at /openapi.json; LibreTranslate's clients work, too. SIGTERM and
-/// Ctrl-C let requests at work end.
+/// Ctrl-C let requests at work end; a second one does not.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   abridge serve --model demo/models/grouping
@@ -95,7 +96,14 @@ struct LimitArguments {
     /// The largest beam that a request may ask for: time and memory grow with it.
     #[arg(long, env = "ABRIDGE_MAX_BEAM", value_name = "N", default_value_t = Limits::default().beam)]
     max_beam: usize,
-    /// Requests at work at once: enough to fill batches.
+    /// Bytes that an answer may have. Attention can make one large; ask for it as a stream then.
+    #[arg(long, env = "ABRIDGE_MAX_ANSWER", value_name = "BYTES", default_value_t = Limits::default().answer)]
+    max_answer: usize,
+    /// Bytes that all requests at work may need for their texts and answers; others wait.
+    #[arg(long, env = "ABRIDGE_MAX_MEMORY", value_name = "BYTES", default_value_t = Limits::default().memory)]
+    max_memory: usize,
+    /// Requests at work at once: enough to fill batches. A key, or an address of another machine, may
+    /// have half of them.
     #[arg(long, env = "ABRIDGE_MAX_AT_WORK", value_name = "N", default_value_t = Limits::default().at_work)]
     max_at_work: usize,
     /// Requests that wait for their turn; the next is answered 429, for it would wait in vain.
@@ -114,13 +122,18 @@ struct LimitArguments {
     #[arg(long, env = "ABRIDGE_HEADER_TIMEOUT", value_name = "SECONDS", default_value_t = Limits::default().header.as_secs_f64())]
     header_timeout: f64,
     /// Seconds for which a connection may be kept open between two requests; also those in which a
-    /// client sends its body, and for which it may read nothing of its answer.
+    /// client sends its body.
     #[arg(long, env = "ABRIDGE_IDLE_TIMEOUT", value_name = "SECONDS", default_value_t = Limits::default().idle.as_secs_f64())]
     idle_timeout: f64,
-    /// Open connections: each may hold a body in memory.
+    /// Seconds for which a client may read nothing of its answer: then it loses its place.
+    #[arg(long, env = "ABRIDGE_STALL_TIMEOUT", value_name = "SECONDS", default_value_t = Limits::default().stall.as_secs_f64())]
+    stall_timeout: f64,
+    /// Open connections: each may hold a body in memory. A key, or an address of another machine, may
+    /// have half of them, and so may all together that have shown no key.
     #[arg(long, env = "ABRIDGE_MAX_CONNECTIONS", value_name = "N", default_value_t = Limits::default().connections)]
     max_connections: usize,
-    /// Sessions at once, over all replicas.
+    /// Sessions at once, over all replicas. A key, or an address of another machine, may have a quarter
+    /// of them.
     #[arg(long, env = "ABRIDGE_MAX_SESSIONS", value_name = "N", default_value_t = Limits::default().sessions)]
     max_sessions: usize,
     /// Seconds for which an unused session stays; then it answers 410, never without its context.
@@ -146,6 +159,8 @@ impl LimitArguments {
             file_segments: self.max_file_segments,
             tokens: self.max_tokens,
             beam: self.max_beam,
+            answer: self.max_answer,
+            memory: self.max_memory,
             at_work: self.max_at_work,
             waiting: self.max_waiting,
             wait: seconds("max-wait", self.max_wait)?,
@@ -153,6 +168,7 @@ impl LimitArguments {
             file_deadline: seconds("file-deadline", self.file_deadline)?,
             header: seconds("header-timeout", self.header_timeout)?,
             idle: seconds("idle-timeout", self.idle_timeout)?,
+            stall: seconds("stall-timeout", self.stall_timeout)?,
             connections: self.max_connections,
             sessions: self.max_sessions,
             session_life: seconds("session-life", self.session_life)?,
@@ -180,12 +196,13 @@ impl Serve {
             sessions,
             limits: self.limits.limits()?,
         };
+        settings.check()?;
         let keys = self.keys()?;
         let models = self.models()?;
         // Bodies are split and counted on threads of their own. More of them than cores would only
         // hold memory, and by default there may be 512.
         let runtime = tokio::runtime::Builder::new_multi_thread()
-            .max_blocking_threads(self.threads.max(2))
+            .max_blocking_threads(self.threads.clamp(2, 512))
             .enable_all()
             .build()?;
         runtime.block_on(async {
@@ -202,14 +219,22 @@ impl Serve {
     }
 
     fn keys(&self) -> anyhow::Result<Keys> {
-        let text = match &self.keys {
-            Some(file) => fs::read_to_string(file)
-                .with_context(|| format!("cannot read {}", file.display()))?,
-            None => std::env::var("ABRIDGE_KEYS").unwrap_or_default(),
+        let (text, place) = match (&self.keys, std::env::var("ABRIDGE_KEYS")) {
+            (Some(file), _) => {
+                let text = fs::read_to_string(file)
+                    .with_context(|| format!("cannot read {}", file.display()))?;
+                (text, "the file of --keys")
+            }
+            (None, Ok(text)) => (text, "the variable ABRIDGE_KEYS"),
+            (None, Err(VarError::NotPresent)) => return Ok(Keys::default()),
+            (None, Err(VarError::NotUnicode(_))) => {
+                bail!("the variable ABRIDGE_KEYS is not valid UTF-8")
+            }
         };
         let keys = Keys::parse(&text)?;
-        if self.keys.is_some() && keys.is_empty() {
-            bail!("the file of --keys has no key in it");
+        // Whoever names a place for keys wants them asked for.
+        if keys.is_empty() {
+            bail!("{place} has no key in it; put one in, or do not set it");
         }
         Ok(keys)
     }
@@ -237,25 +262,34 @@ fn say(message: &str) {
     let _ = writeln!(std::io::stderr(), "{message}");
 }
 
-/// Hears SIGTERM and Ctrl-C from the call on; what it returns ends with the first of them.
+/// Hears SIGTERM and Ctrl-C from the call on; what it returns ends with the first of them. The second
+/// ends the process at once.
 #[cfg(unix)]
 fn told_to_stop() -> std::io::Result<impl Future<Output = ()>> {
     use tokio::signal::unix::{SignalKind, signal};
     let mut interrupted = signal(SignalKind::interrupt())?;
     let mut terminated = signal(SignalKind::terminate())?;
-    Ok(async move {
+    let mut next = async move || {
         tokio::select! {
-            _ = interrupted.recv() => {}
-            _ = terminated.recv() => {}
+            _ = interrupted.recv() => 130,
+            _ = terminated.recv() => 143,
         }
+    };
+    Ok(async move {
+        next().await;
+        tokio::spawn(async move { std::process::exit(next().await) });
     })
 }
 
-/// Hears Ctrl-C from the call on; what it returns ends with it.
+/// Hears Ctrl-C from the call on; what it returns ends with it. The second ends the process at once.
 #[cfg(windows)]
 fn told_to_stop() -> std::io::Result<impl Future<Output = ()>> {
     let mut interrupted = tokio::signal::windows::ctrl_c()?;
     Ok(async move {
         interrupted.recv().await;
+        tokio::spawn(async move {
+            interrupted.recv().await;
+            std::process::exit(130)
+        });
     })
 }

@@ -17,7 +17,7 @@ const SETTLED: Duration = Duration::from_secs(12);
 
 /// As much memory as a model that people train on a laptop, so that a tenth and a hundredth of it are
 /// more than the buffers of a few connections; in one layer, for this is about memory and not speed.
-fn write_small_model(path: &Path) {
+pub fn write_small_model(path: &Path) {
     let small = Preset::Grouping.config(Width::Small, 16_000, 8_000, 2);
     let config = ModelConfig { encoder_layers: 1, decoder_layers: 1, ..small };
     write_model_of(path, &sentences(50), &config);
@@ -30,13 +30,13 @@ fn settled(server: &Process) -> f64 {
 }
 
 /// Resident memory of a process in KiB.
-fn resident(server: &Process) -> f64 {
+pub fn resident(server: &Process) -> f64 {
     let status = std::fs::read_to_string(format!("/proc/{}/status", server.child.id())).unwrap();
     let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap();
     line.trim().trim_end_matches(" kB").parse().unwrap()
 }
 
-fn sentences(count: usize) -> Vec<String> {
+pub fn sentences(count: usize) -> Vec<String> {
     let nouns = ["lamp", "river", "house", "street", "bread", "dog"];
     (0..count)
         .map(|i| format!("the {} saw the {}.", nouns[i % 6], nouns[(i * 5 + 1) % 6]))

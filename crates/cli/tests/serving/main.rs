@@ -8,8 +8,12 @@ mod load;
 mod outside;
 mod process;
 mod replicas;
+mod soak;
 
+use std::io::{Read, Write};
 use std::process::Command;
+
+use serde_json::json;
 
 use process::{serve, write_model};
 
@@ -26,15 +30,48 @@ fn sigterm_ends_with_zero() {
 }
 
 #[test]
+fn a_second_signal_ends_at_once() {
+    let directory = tempfile::tempdir().unwrap();
+    let model = directory.path().join("model");
+    let sentences = vec!["it was a lamp.".to_owned(), "the river saw it.".to_owned()];
+    write_model(&model, &sentences);
+    for (signal, code) in [("-INT", 130), ("-TERM", 143)] {
+        let mut server = serve(&model, &["--drain", "3600", "--deadline", "3600"]);
+        let long = json!({"sentences": vec![&sentences[0]; 256],
+            "options": {"beam": 16, "max_length": 1000}, "stream": true});
+        let mut stream = std::net::TcpStream::connect(&server.address).unwrap();
+        let body = long.to_string();
+        let head =
+            "POST /v1/translate HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json";
+        write!(stream, "{head}\r\nContent-Length: {}\r\n\r\n{body}", body.len()).unwrap();
+        // Its first event has come, so it is at work.
+        stream.read_exact(&mut [0; 200]).unwrap();
+        let process = server.child.id().to_string();
+        let tell =
+            || assert!(Command::new("kill").args([signal, &process]).status().unwrap().success());
+        tell();
+        // It has heard the first when it accepts nobody any more.
+        while std::net::TcpStream::connect(&server.address).is_ok() {
+            std::thread::sleep(std::time::Duration::from_millis(10));
+        }
+        assert!(server.child.try_wait().unwrap().is_none(), "it lets the request end");
+        tell();
+        assert_eq!(server.child.wait().unwrap().code(), Some(code));
+    }
+}
+
+#[test]
 fn mistakes_are_explained() {
-    let refused = |arguments: &[&str]| {
-        let output = Command::new(assert_cmd::cargo::cargo_bin!("abridge"))
-            .arg("serve")
-            .args(arguments)
-            .output()
-            .unwrap();
+    let refused_with = |keys: Option<&str>, arguments: &[&str]| {
+        let mut command = Command::new(assert_cmd::cargo::cargo_bin!("abridge"));
+        command.arg("serve").args(arguments);
+        if let Some(keys) = keys {
+            command.env("ABRIDGE_KEYS", keys);
+        }
+        let output = command.output().unwrap();
         (output.status.code(), String::from_utf8(output.stderr).unwrap())
     };
+    let refused = |arguments: &[&str]| refused_with(None, arguments);
     let directory = tempfile::tempdir().unwrap();
     let model = directory.path().join("model");
     write_model(&model, &["it was a lamp.".to_owned(), "the river saw it.".to_owned()]);
@@ -47,6 +84,23 @@ fn mistakes_are_explained() {
     assert!(code == Some(1) && message.contains("two models"), "{message}");
     let (code, message) = refused(&["--model", model, "--sessions", "redis://127.0.0.1:1/0"]);
     assert!(code == Some(1) && message.contains("Redis"), "{message}");
+    // Numbers with which it could not start, or would answer nobody.
+    for (flag, value) in [
+        ("--threads", "100000"),
+        ("--threads", "0"),
+        ("--max-connections", "18446744073709551615"),
+        ("--max-connections", "0"),
+        ("--max-at-work", "0"),
+        ("--deadline", "1e18"),
+        ("--idle-timeout", "0"),
+    ] {
+        let (code, message) = refused(&["--model", model, flag, value]);
+        assert!(code == Some(1) && message.contains(&format!("{flag} is")), "{flag}: {message}");
+    }
+    for keys in ["", "\n# none yet\n"] {
+        let (code, message) = refused_with(Some(keys), &["--model", model]);
+        assert!(code == Some(1) && message.contains("ABRIDGE_KEYS has no key"), "{message}");
+    }
 }
 
 #[test]

@@ -57,7 +57,24 @@ pub(crate) fn parse<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, ApiError> {
     })
 }
 
+/// How compressed data begins: gzip, Zstandard.
+const COMPRESSED: [&[u8]; 2] = [&[0x1f, 0x8b], &[0x28, 0xb5, 0x2f, 0xfd]];
+
+/// Refuses what is compressed: it would be text of an unknown length.
+pub(crate) fn check_plain(bytes: &[u8]) -> Result<(), ApiError> {
+    let is_compressed = COMPRESSED.iter().any(|start| bytes.starts_with(start));
+    if is_compressed { Err(compressed()) } else { Ok(()) }
+}
+
+fn compressed() -> ApiError {
+    ApiError::new(Code::UnsupportedMediaType, "the body is compressed; send it as it is")
+}
+
 async fn read(request: Request, limits: &Limits) -> Result<Bytes, ApiError> {
+    let encoding = request.headers().get(header::CONTENT_ENCODING);
+    if encoding.is_some_and(|encoding| !encoding.as_bytes().eq_ignore_ascii_case(b"identity")) {
+        return Err(compressed());
+    }
     let too_large = || {
         let problem = format!("the body has more than {} bytes; send it in parts", limits.body);
         ApiError::new(Code::TooLarge, problem)
@@ -69,7 +86,7 @@ async fn read(request: Request, limits: &Limits) -> Result<Bytes, ApiError> {
     }
     let collected = collect(request.into_body(), limits.body);
     match tokio::time::timeout(limits.idle, collected).await {
-        Ok(Ok(Some(bytes))) => Ok(bytes),
+        Ok(Ok(Some(bytes))) => check_plain(&bytes).map(|()| bytes),
         Ok(Ok(None)) => Err(too_large()),
         Ok(Err(error)) => {
             Err(ApiError::new(Code::Malformed, format!("the body cannot be read: {error}")))

@@ -4,7 +4,7 @@ use std::path::Path as FilePath;
 use std::sync::Arc;
 
 use abridge_corpus::{Corpus, Format, read_bytes};
-use abridge_translate::{Prose, Translation};
+use abridge_translate::Prose;
 use axum::Extension;
 use axum::extract::{FromRequest, Multipart, Query, Request, State};
 use axum::http::{HeaderMap, HeaderValue, header};
@@ -12,12 +12,13 @@ use axum::response::{IntoResponse, Response};
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
-use super::body::{Raw, is_type};
+use super::body::{Raw, check_plain, is_type};
 use super::stream;
 use super::translate::wants_stream;
 use super::types::{Options, StreamEvent};
-use super::work::{Plan, Work, blocking};
+use super::work::{Counted, Plan, Work};
 use super::{App, Authorised};
+use crate::engine::Translated;
 use crate::error::{ApiError, Code};
 
 /// How a file is translated.
@@ -144,42 +145,49 @@ pub(crate) async fn translate(
     let name = query.name.or(sent_name).unwrap_or_else(|| "file".into());
 
     let (checking, format, named) = (Arc::clone(&app), query.format, name.clone());
-    let parsed = blocking(move || -> Result<_, ApiError> {
+    let read = move || -> Result<_, ApiError> {
         let language = checking.models.get(model).languages().0.to_owned();
         let parsed = parse(&named, bytes, format, &language)?;
-        let all = parsed.documents().concat();
-        checking.check(model, &all, checking.settings.limits.file_segments, "the file")?;
-        Ok(parsed)
-    })
-    .await??;
+        let (all, most) = (parsed.documents().concat(), checking.settings.limits.file_segments);
+        Ok((parsed, checking.count(model, all, most, "the file")?.lengths))
+    };
+    let (parsed, lengths) = app.read(&plan.client, read).await?;
 
     let documents = parsed.documents();
-    let order = |sentences: &Vec<String>| plan.order(start.clone(), Vec::new(), sentences.clone());
+    let mut lengths = lengths.into_iter();
+    let order = |sentences: &Vec<String>| {
+        let lengths = lengths.by_ref().take(sentences.len()).collect();
+        let counted = Counted { sentences: sentences.clone(), lengths };
+        plan.order(start.clone(), Counted::default(), counted)
+    };
     let orders = documents.iter().map(order).collect();
     let allowed = app.settings.limits.file_deadline;
     let mut work = Work::begin(&app, &plan, orders, allowed).await?;
     let name = translated_name(&name, app.models.get(model).languages().1, parsed.ending());
     let signature = app.signature(&plan, start.context_size());
     if is_streamed {
-        return Ok(stream::answer(async move |events| {
+        let patience = app.settings.limits.stall;
+        return Ok(stream::answer(patience, async move |events| {
             events.file(&documents).await?;
             let mut texts: Vec<Vec<String>> = documents.iter().map(|_| Vec::new()).collect();
             let mut index = 0;
             while let Some((document, translations)) = work.next().await? {
                 for translation in translations {
                     let source = &documents[document][texts[document].len()];
-                    events.plain(index, source, translation.text()).await?;
-                    texts[document].push(translation.into_text());
+                    events.plain(index, source, &translation.text).await?;
+                    texts[document].push(translation.text);
                     index += 1;
                 }
             }
+            drop(work);
             let content = parsed.write(&texts)?;
             events.done(&FileDone { name: &name, content: &content, signature: &signature }).await
         }));
     }
     let all = work.all().await?;
-    let texts = |translations: Vec<Translation>| -> Vec<String> {
-        translations.into_iter().map(Translation::into_text).collect()
+    drop(work);
+    let texts = |translations: Vec<Translated>| -> Vec<String> {
+        translations.into_iter().map(|translated| translated.text).collect()
     };
     let content = parsed.write(&all.into_iter().map(texts).collect::<Vec<_>>())?;
     let kind = match parsed.ending() {
@@ -219,6 +227,7 @@ async fn file(request: Request, app: &Arc<App>) -> Result<(Vec<u8>, Option<Strin
         if field.name() == Some("file") {
             let name = field.file_name().map(str::to_owned);
             let bytes = field.bytes().await.map_err(|error| broken(error.body_text()))?;
+            check_plain(&bytes)?;
             return Ok((bytes.into(), name));
         }
     }

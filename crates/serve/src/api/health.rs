@@ -2,14 +2,14 @@
 
 use std::sync::Arc;
 
-use axum::Json;
 use axum::extract::State;
 use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
+use axum::{Extension, Json};
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use super::App;
+use super::{App, Authorised};
 use crate::error::{ApiError, Code};
 use crate::telemetry;
 
@@ -57,14 +57,28 @@ pub(crate) struct LimitsAnswer {
     file_segments: usize,
     tokens_per_segment: usize,
     beam: usize,
+    answer_bytes: usize,
+    memory_bytes: usize,
     requests_at_work: usize,
     requests_waiting: usize,
     wait_seconds: u64,
     deadline_seconds: u64,
     file_deadline_seconds: u64,
+    stall_seconds: u64,
+    connections: usize,
     sessions: usize,
     session_life_seconds: u64,
     session_bytes: usize,
+    /// What the caller may have of it.
+    own: OwnLimits,
+}
+
+/// What one client may have: a key, or an address where no keys are asked for.
+#[derive(Clone, Debug, Serialize, ToSchema)]
+pub(crate) struct OwnLimits {
+    requests_at_work: usize,
+    connections: usize,
+    sessions: usize,
 }
 
 /// Whether the process lives.
@@ -95,7 +109,10 @@ pub(crate) async fn models(State(app): State<Arc<App>>) -> Json<ModelsAnswer> {
 
 /// The server: version, models, limits.
 #[utoipa::path(get, path = "/info", responses((status = 200, description = "The server.", body = InfoAnswer)))]
-pub(crate) async fn info(State(app): State<Arc<App>>) -> Json<InfoAnswer> {
+pub(crate) async fn info(
+    State(app): State<Arc<App>>,
+    Extension(client): Authorised,
+) -> Json<InfoAnswer> {
     let limits = &app.settings.limits;
     Json(InfoAnswer {
         version: env!("CARGO_PKG_VERSION").into(),
@@ -108,14 +125,23 @@ pub(crate) async fn info(State(app): State<Arc<App>>) -> Json<InfoAnswer> {
             file_segments: limits.file_segments,
             tokens_per_segment: limits.tokens,
             beam: limits.beam,
+            answer_bytes: limits.answer,
+            memory_bytes: limits.memory,
             requests_at_work: limits.at_work,
             requests_waiting: limits.waiting,
             wait_seconds: limits.wait.as_secs(),
             deadline_seconds: limits.deadline.as_secs(),
             file_deadline_seconds: limits.file_deadline.as_secs(),
+            stall_seconds: limits.stall.as_secs(),
+            connections: limits.connections,
             sessions: limits.sessions,
             session_life_seconds: limits.session_life.as_secs(),
             session_bytes: limits.session_bytes,
+            own: OwnLimits {
+                requests_at_work: client.part_of(limits.at_work, 2),
+                connections: client.part_of(limits.connections, 2),
+                sessions: client.part_of(limits.sessions, 4),
+            },
         },
     })
 }
@@ -139,9 +165,12 @@ pub(crate) async fn metrics(State(app): State<Arc<App>>) -> Result<Response, Api
     Ok((StatusCode::OK, kind, recorder.render()).into_response())
 }
 
-/// This description.
-pub(crate) async fn openapi(State(app): State<Arc<App>>) -> Json<serde_json::Value> {
-    Json(super::describe::description_of(&app.models, &app.settings.limits))
+/// This description. Anybody may ask for it, so it is made once.
+pub(crate) async fn openapi(State(app): State<Arc<App>>) -> impl IntoResponse {
+    let describe =
+        || super::describe::description_of(&app.models, &app.settings.limits).to_string();
+    let text = app.description.get_or_init(|| describe().into()).clone();
+    ([(header::CONTENT_TYPE, "application/json")], text)
 }
 
 impl App {

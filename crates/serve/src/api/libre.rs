@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use abridge_translate::Translation;
 use axum::extract::{FromRequest, Query, Request, State};
 use axum::http::HeaderMap;
 use axum::response::{IntoResponse, Response};
@@ -125,7 +124,7 @@ pub(crate) async fn translate(
     request: Request,
 ) -> Result<Json<LibreAnswer>, LibreError> {
     let request = read(&headers, request, &app).await?;
-    let peer = peer.map(|Extension(peer)| peer);
+    let peer = peer.as_ref().map(|Extension(peer)| peer);
     let client = app.client(&headers, peer, request.api_key.as_deref())?;
     if request.format.as_deref().is_some_and(|format| format != "text") {
         let problem = "only the format \"text\" is supported here";
@@ -145,22 +144,27 @@ pub(crate) async fn translate(
     let plan = Plan::new(&app, model, client, Options::default(), false)?;
     let mut brought = Vec::new();
     for text in texts {
-        brought.push(app.bring(model, None, Some(text), Vec::new()).await?.0);
+        brought.push(app.bring(&plan.client, model, None, Some(text), Vec::new()).await?);
     }
-    let all: Vec<&String> = brought.iter().flat_map(|brought| &brought.sentences).collect();
-    app.check(model, &all, app.settings.limits.segments, "all texts")?;
+    let sentences: usize = brought.iter().map(|brought| brought.counted.sentences.len()).sum();
+    if sentences > app.settings.limits.segments {
+        let most = app.settings.limits.segments;
+        let problem = format!("{sentences} sentences in all texts, more than {most}; send fewer");
+        return Err(ApiError::new(Code::TooLarge, problem).into());
+    }
     let mut orders = Vec::new();
     for brought in &brought {
         let session = app.session(model, None)?;
-        orders.push(plan.order(session, Vec::new(), brought.sentences.clone()));
+        orders.push(plan.order(session, brought.before.clone(), brought.counted.clone()));
     }
     let mut work = Work::begin(&app, &plan, orders, app.settings.limits.deadline).await?;
     let all = work.all().await?;
+    drop(work);
     let mut translated: Vec<String> = brought
         .iter()
         .zip(&all)
         .map(|(brought, translations)| {
-            let texts: Vec<&str> = translations.iter().map(Translation::text).collect();
+            let texts: Vec<&str> = translations.iter().map(|t| t.text.as_str()).collect();
             brought.text.as_ref().map(|text| text.put_together(&texts)).unwrap_or_default()
         })
         .collect();
@@ -227,7 +231,7 @@ pub(crate) async fn languages(
     let Raw(body) = Raw::from_request(request, &app).await?;
     let body = std::str::from_utf8(&body).unwrap_or_default();
     let key = query.api_key.as_deref().or(body.strip_prefix("api_key="));
-    let peer = peer.map(|Extension(peer)| peer);
+    let peer = peer.as_ref().map(|Extension(peer)| peer);
     app.client(&headers, peer, key)?;
     let pairs: Vec<(&str, &str)> = app.models.iter().map(Served::languages).collect();
     let mut languages: Vec<Language> = Vec::new();

@@ -6,15 +6,17 @@ mod files;
 mod health;
 mod libre;
 mod sessions;
+mod size;
 mod stream;
 mod translate;
 mod types;
 mod work;
 
-use std::net::IpAddr;
-use std::sync::Arc;
+use std::net::{IpAddr, Ipv4Addr};
+use std::sync::{Arc, OnceLock};
 use std::time::Instant;
 
+use axum::body::Bytes;
 use axum::extract::{Request, State};
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::middleware::{Next, from_fn, from_fn_with_state};
@@ -27,6 +29,8 @@ pub use describe::description;
 pub(crate) use libre::{LibreError, is_libre};
 
 use crate::admission::Admission;
+use crate::client::Client;
+use crate::doors::Place;
 use crate::engine::Engine;
 use crate::error::{ApiError, Code};
 use crate::guard::{Guard, guard};
@@ -42,20 +46,23 @@ pub(crate) struct App {
     pub models: Models,
     pub engine: Engine,
     pub admission: Admission,
+    /// The same for splitting texts and counting tokens, which comes before.
+    pub reading: Admission,
     pub sessions: Sessions,
     pub keys: Keys,
     pub guard: Guard,
     pub settings: ServeSettings,
     pub started: Instant,
+    /// The description at `/openapi.json`.
+    pub description: OnceLock<Bytes>,
 }
 
-/// Where a connection comes from.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Peer(pub IpAddr);
-
-/// Whom a request is for: the name of its key, or its address.
+/// Where a connection comes from, and its place.
 #[derive(Clone, Debug)]
-pub(crate) struct Client(pub String);
+pub(crate) struct Peer {
+    pub address: IpAddr,
+    pub place: Arc<Place>,
+}
 
 /// All addresses.
 pub(crate) fn router(app: Arc<App>) -> Router {
@@ -100,13 +107,13 @@ fn panicked(_: Box<dyn std::any::Any + Send>) -> Response {
     ApiError::new(Code::Internal, "something went wrong here").into_response()
 }
 
-/// Lets in who has a key, where keys are asked for.
+/// Rejects requests without a valid key, where keys are asked for.
 async fn authorise(
     State(app): State<Arc<App>>,
     mut request: Request,
     next: Next,
 ) -> Result<Response, ApiError> {
-    let peer = request.extensions().get::<Peer>().copied();
+    let peer = request.extensions().get::<Peer>();
     let client = app.client(request.headers(), peer, None)?;
     request.extensions_mut().insert(client);
     Ok(next.run(request).await)
@@ -138,23 +145,28 @@ impl App {
     pub fn client(
         &self,
         headers: &HeaderMap,
-        peer: Option<Peer>,
+        peer: Option<&Peer>,
         given: Option<&str>,
     ) -> Result<Client, ApiError> {
         if self.keys.is_empty() {
-            return Ok(Client(peer.map_or_else(String::new, |Peer(address)| address.to_string())));
+            let address = peer.map_or(IpAddr::V4(Ipv4Addr::LOCALHOST), |peer| peer.address);
+            return Ok(Client::at(address));
         }
         let text = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
         let bearer = text("authorization").and_then(|value| value.split_once(' '));
         let bearer = bearer.filter(|(scheme, _)| scheme.eq_ignore_ascii_case("bearer"));
         let key = bearer.map(|(_, key)| key.trim()).or(text("x-api-key")).or(given);
-        let name = key.and_then(|key| self.keys.name(key));
-        name.map(|name| Client(name.to_owned())).ok_or_else(|| {
-            ApiError::new(
+        let Some(id) = key.and_then(|key| self.keys.id(key)) else {
+            return Err(ApiError::new(
                 Code::Unauthorized,
                 "this server asks for a key: send it as \"Authorization: Bearer KEY\"",
-            )
-        })
+            ));
+        };
+        let client = Client::with_key(id);
+        if let Some(peer) = peer {
+            peer.place.shown(&client)?;
+        }
+        Ok(client)
     }
 }
 

@@ -16,6 +16,7 @@ use super::types::{
 };
 use super::work::{Plan, Work};
 use super::{App, Authorised};
+use crate::client::Client;
 use crate::error::ApiError;
 use crate::sessions::{Kept, Problem};
 
@@ -36,15 +37,15 @@ pub(crate) async fn create(
     let mut session = app.session(model, request.context)?;
     if !request.before.is_empty() {
         let nothing = Some(Vec::new());
-        let (_, before) = app.bring(model, nothing, None, request.before).await?;
-        let plan = Plan::new(&app, model, client, Options::default(), false)?;
-        let order = plan.order(session, before, Vec::new());
+        let brought = app.bring(&client, model, nothing, None, request.before).await?;
+        let plan = Plan::new(&app, model, client.clone(), Options::default(), false)?;
+        let order = plan.order(session, brought.before, brought.counted);
         let mut work = Work::begin(&app, &plan, vec![order], app.settings.limits.deadline).await?;
         work.all().await?;
         session = work.into_sessions().pop().ok_or(Problem::Gone)?;
     }
     let name = app.models.get(model).name.clone();
-    let id = app.sessions.create(&name, session.clone()).await?;
+    let id = app.sessions.create(&client, &name, session.clone()).await?;
     Ok((StatusCode::CREATED, axum::Json(app.describe(id, name, &session))).into_response())
 }
 
@@ -57,9 +58,10 @@ pub(crate) async fn create(
 )]
 pub(crate) async fn show(
     State(app): State<Arc<App>>,
+    Extension(client): Authorised,
     Path(id): Path<String>,
 ) -> Result<axum::Json<SessionAnswer>, ApiError> {
-    let Kept { model, session, .. } = app.take(&id).await?;
+    let Kept { model, session, .. } = app.take(&client, &id).await?;
     Ok(axum::Json(app.describe(id, model, &session)))
 }
 
@@ -72,9 +74,10 @@ pub(crate) async fn show(
 )]
 pub(crate) async fn delete(
     State(app): State<Arc<App>>,
+    Extension(client): Authorised,
     Path(id): Path<String>,
 ) -> Result<StatusCode, ApiError> {
-    app.sessions.delete(&id).await?;
+    app.sessions.delete(&client, &id).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 
@@ -99,40 +102,47 @@ pub(crate) async fn translate(
     ApiJson(request): ApiJson<NextRequest>,
 ) -> Result<Response, ApiError> {
     let NextRequest { sentences, text, options, .. } = request;
-    let taken = app.take(&id).await?;
+    let taken = app.take(&client, &id).await?;
     let model = app.models.find(Some(&taken.model), None, None)?;
     let is_streamed = request.stream || wants_stream(&headers);
     let plan = Plan::new(&app, model, client, options, is_streamed)?;
-    let (brought, _) = app.bring(model, sentences, text, Vec::new()).await?;
+    let brought = app.bring(&plan.client, model, sentences, text, Vec::new()).await?;
     let session = taken.session.clone();
     let answering = Answering::new(&app, &plan, &session, &brought);
-    let order = plan.order(session, Vec::new(), brought.sentences);
+    let order = plan.order(session, brought.before, brought.counted);
     let mut work = Work::begin(&app, &plan, vec![order], app.settings.limits.deadline).await?;
     if is_streamed {
-        return Ok(stream::answer(move |events| async move {
+        let patience = app.settings.limits.stall;
+        return Ok(stream::answer(patience, move |events| async move {
             stream_document(&events, work, answering, async |work| {
-                app.keep(&id, &taken, work).await
+                app.keep(&plan.client, &id, &taken, work).await
             })
             .await
         }));
     }
     let mut all = work.all().await?;
-    app.keep(&id, &taken, work).await?;
-    Ok(axum::Json(answering.whole(&all.pop().unwrap_or_default())).into_response())
+    app.keep(&plan.client, &id, &taken, work).await?;
+    answering.whole(all.pop().unwrap_or_default())
 }
 
 impl App {
-    async fn take(&self, id: &str) -> Result<Kept, ApiError> {
+    async fn take(&self, client: &Client, id: &str) -> Result<Kept, ApiError> {
         let translator = |name: &str| {
             self.models.iter().find(|model| model.name == name).map(|model| &model.translator)
         };
-        Ok(self.sessions.get(id, translator).await?)
+        Ok(self.sessions.get(client, id, translator).await?)
     }
 
     /// The document has moved on.
-    async fn keep(&self, id: &str, taken: &Kept, work: Work) -> Result<(), ApiError> {
+    async fn keep(
+        &self,
+        client: &Client,
+        id: &str,
+        taken: &Kept,
+        work: Work,
+    ) -> Result<(), ApiError> {
         let session = work.into_sessions().pop().ok_or(Problem::Gone)?;
-        Ok(self.sessions.put(id, taken, session).await?)
+        Ok(self.sessions.put(client, id, taken, session).await?)
     }
 
     fn describe(&self, id: String, model: String, session: &Session) -> SessionAnswer {

@@ -1,26 +1,30 @@
 //! Server-sent events: `start`, then one `sentence` each, then `done`; or `error`.
 
 use std::convert::Infallible;
+use std::sync::Arc;
 use std::time::Duration;
 
-use abridge_translate::Translation;
 use axum::response::sse::{Event, KeepAlive, Sse};
 use axum::response::{IntoResponse, Response};
 use serde::Serialize;
-use tokio::sync::mpsc;
-use tokio_stream::wrappers::ReceiverStream;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
+use tokio_stream::StreamExt;
+use tokio_stream::wrappers::UnboundedReceiverStream;
 
 use super::translate::Answering;
-use super::types::score;
-use crate::attention::Looked;
+use crate::engine::Translated;
 use crate::error::{ApiError, Code, ErrorBody};
 
-/// Events that wait for a slow reader; the work waits with them.
-const WAITING: usize = 16;
+/// Bytes of events that wait for a slow reader: the texts of any request fit, so that its work ends
+/// whether somebody reads or not. Only attention is larger, and its work waits.
+const ROOM: usize = 8 << 20;
 
 /// Where events go.
 pub(crate) struct Events {
-    sender: mpsc::Sender<Result<Event, Infallible>>,
+    sender: mpsc::UnboundedSender<(Event, Option<OwnedSemaphorePermit>)>,
+    room: Arc<Semaphore>,
+    /// How long there may be no room.
+    patience: Duration,
 }
 
 #[derive(Serialize)]
@@ -42,15 +46,24 @@ struct Sentence<'a> {
     translation: &'a str,
     #[serde(skip_serializing_if = "Option::is_none")]
     score: Option<f64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    attention: Option<Looked>,
 }
 
 impl Events {
     async fn send(&self, name: &str, data: &impl Serialize) -> Result<(), ApiError> {
-        let gone = || ApiError::new(Code::Internal, "the reader has left");
-        let event = Event::default().event(name).json_data(data).map_err(|_| gone())?;
-        self.sender.send(Ok(event)).await.map_err(|_| gone())
+        self.send_text(name, json(data)?).await
+    }
+
+    /// Sends JSON once there is room for it.
+    async fn send_text(&self, name: &str, data: String) -> Result<(), ApiError> {
+        let bytes = data.len().min(ROOM) as u32;
+        let room = Arc::clone(&self.room).acquire_many_owned(bytes);
+        let room = tokio::time::timeout(self.patience, room).await.map_err(|_| {
+            let seconds = self.patience.as_secs();
+            let problem = format!("nothing was read for {seconds} s");
+            ApiError::new(Code::Timeout, problem)
+        })?;
+        let event = Event::default().event(name).data(data);
+        self.sender.send((event, room.ok())).map_err(|_| left())
     }
 
     pub async fn start(&self, sentences: &[String]) -> Result<(), ApiError> {
@@ -65,7 +78,7 @@ impl Events {
 
     /// A sentence of a file.
     pub async fn plain(&self, index: usize, source: &str, text: &str) -> Result<(), ApiError> {
-        let sentence = Sentence { index, source, translation: text, score: None, attention: None };
+        let sentence = Sentence { index, source, translation: text, score: None };
         self.send("sentence", &sentence).await
     }
 
@@ -74,17 +87,17 @@ impl Events {
         answering: &Answering,
         index: usize,
         source: &str,
-        translation: &Translation,
+        translated: &Translated,
     ) -> Result<(), ApiError> {
-        let options = &answering.options;
-        let sentence = Sentence {
-            index,
-            source,
-            translation: translation.text(),
-            score: options.scores.then(|| score(translation)),
-            attention: if options.attention { answering.looked(translation) } else { None },
-        };
-        self.send("sentence", &sentence).await
+        let Translated { text, score, attention, .. } = translated;
+        let score = answering.options.scores.then_some(*score);
+        let mut data = json(&Sentence { index, source, translation: text, score })?;
+        if let Some(attention) = attention {
+            // One more field before the last brace.
+            data.pop();
+            data.extend([",\"attention\":", attention, "}"]);
+        }
+        self.send_text("sentence", data).await
     }
 
     pub async fn done(&self, answer: &impl Serialize) -> Result<(), ApiError> {
@@ -92,24 +105,39 @@ impl Events {
     }
 }
 
-/// An answer whose events `work` sends. When the reader leaves, the work is dropped.
-pub(crate) fn answer<F, W>(work: F) -> Response
+fn left() -> ApiError {
+    ApiError::new(Code::Internal, "the reader has left")
+}
+
+fn json(data: &impl Serialize) -> Result<String, ApiError> {
+    serde_json::to_string(data).map_err(|error| ApiError::new(Code::Internal, error.to_string()))
+}
+
+/// An answer whose events `work` sends. When the reader leaves, or reads nothing for `patience`, the work
+/// is dropped.
+pub(crate) fn answer<F, W>(patience: Duration, work: F) -> Response
 where
     F: FnOnce(Events) -> W + Send + 'static,
     W: Future<Output = Result<(), ApiError>> + Send,
 {
-    let (sender, receiver) = mpsc::channel(WAITING);
+    let (sender, receiver) = mpsc::unbounded_channel();
     tokio::spawn(async move {
-        let last = Events { sender: sender.clone() };
+        let room = Arc::new(Semaphore::new(ROOM));
+        let events = Events { sender: sender.clone(), room, patience };
         let done = tokio::select! {
-            done = work(Events { sender: sender.clone() }) => done,
+            done = work(events) => done,
             () = sender.closed() => return,
         };
-        if let Err(error) = done {
+        if let Err(error) = done
+            && let Ok(data) = json(&ErrorBody { error })
+        {
             // The reader may have left; then there is nobody to tell.
-            let _ = last.send("error", &ErrorBody { error }).await;
+            let _ = sender.send((Event::default().event("error").data(data), None));
         }
     });
     let alive = KeepAlive::new().interval(Duration::from_secs(15));
-    Sse::new(ReceiverStream::new(receiver)).keep_alive(alive).into_response()
+    // There is room again once an event is on its way to the socket.
+    let events =
+        UnboundedReceiverStream::new(receiver).map(|(event, _room)| Ok::<_, Infallible>(event));
+    Sse::new(events).keep_alive(alive).into_response()
 }

@@ -2,19 +2,20 @@
 
 use std::sync::Arc;
 
-use abridge_translate::{Prose, Session, Translation};
+use abridge_translate::{Prose, Session};
 use axum::Extension;
+use axum::body::{Body, Bytes};
 use axum::extract::State;
-use axum::http::{HeaderMap, header};
+use axum::http::{HeaderMap, HeaderValue, header};
 use axum::response::{IntoResponse, Response};
 
 use super::body::ApiJson;
 use super::stream::{self, Events};
-use super::types::{Options, StreamEvent, TranslateAnswer, TranslateRequest, score};
+use super::types::{Options, StreamEvent, TranslateAnswer, TranslateRequest};
 use super::work::{Brought, Plan, Work};
 use super::{App, Authorised};
-use crate::attention::Looked;
-use crate::error::ApiError;
+use crate::engine::Translated;
+use crate::error::{ApiError, Code};
 
 /// Translates a document: each sentence with a memory of those before it.
 #[utoipa::path(
@@ -38,17 +39,19 @@ pub(crate) async fn translate(
     let is_streamed = request.stream || wants_stream(&headers);
     let plan = Plan::new(&app, model, client, options, is_streamed)?;
     let session = app.session(model, context)?;
-    let (brought, before) = app.bring(model, sentences, text, before).await?;
+    let brought = app.bring(&plan.client, model, sentences, text, before).await?;
     let answering = Answering::new(&app, &plan, &session, &brought);
-    let order = plan.order(session, before, brought.sentences);
+    let order = plan.order(session, brought.before, brought.counted);
     let mut work = Work::begin(&app, &plan, vec![order], app.settings.limits.deadline).await?;
     if is_streamed {
-        return Ok(stream::answer(move |events| async move {
+        let patience = app.settings.limits.stall;
+        return Ok(stream::answer(patience, move |events| async move {
             stream_document(&events, work, answering, async |_| Ok(())).await
         }));
     }
     let mut all = work.all().await?;
-    Ok(axum::Json(answering.whole(&all.pop().unwrap_or_default())).into_response())
+    drop(work);
+    answering.whole(all.pop().unwrap_or_default())
 }
 
 /// Whether the client reads server-sent events.
@@ -67,16 +70,17 @@ pub(crate) async fn stream_document(
     let mut all = Vec::new();
     events.start(&answering.sources).await?;
     while let Some((_, translations)) = work.next().await? {
-        for translation in translations {
+        for mut translated in translations {
             let source = answering.sources.get(all.len()).map_or("", String::as_str);
-            events.sentence(&answering, all.len(), source, &translation).await?;
-            all.push(translation);
+            events.sentence(&answering, all.len(), source, &translated).await?;
+            translated.attention = None;
+            all.push(translated);
         }
     }
     keep(work).await?;
-    let mut answer = answering.whole(&all);
+    let mut answer = answering.plain(&all);
     // These have been sent sentence by sentence.
-    (answer.scores, answer.attention, answer.sentences) = (None, None, None);
+    (answer.scores, answer.sentences) = (None, None);
     events.done(&answer).await
 }
 
@@ -96,30 +100,54 @@ impl Answering {
             app: Arc::clone(app),
             model: plan.model,
             options: plan.options.clone(),
-            sources: brought.sentences.clone(),
+            sources: brought.counted.sentences.clone(),
             text: brought.text.clone(),
             signature: app.signature(plan, session.context_size()),
         }
     }
 
-    /// Where a translation looked.
-    pub fn looked(&self, translation: &Translation) -> Option<Looked> {
-        Looked::new(&self.app.models.get(self.model).translator, translation)
-    }
-
-    pub fn whole(&self, translations: &[Translation]) -> TranslateAnswer {
-        let texts: Vec<String> = translations.iter().map(|t| t.text().to_owned()).collect();
-        let cut = translations.iter().enumerate().filter(|(_, t)| t.is_cut());
-        let Options { scores, attention, .. } = self.options;
+    /// The answer without where translations looked.
+    fn plain(&self, translated: &[Translated]) -> TranslateAnswer {
+        let texts: Vec<String> = translated.iter().map(|t| t.text.clone()).collect();
+        let cut = translated.iter().enumerate().filter(|(_, t)| t.is_cut);
         TranslateAnswer {
             model: self.app.models.get(self.model).name.clone(),
             text: self.text.as_ref().map(|text| text.put_together(&texts)),
             sentences: self.text.as_ref().map(|text| text.sentences.clone()),
-            scores: scores.then(|| translations.iter().map(score).collect()),
-            attention: attention.then(|| translations.iter().map(|t| self.looked(t)).collect()),
+            scores: self.options.scores.then(|| translated.iter().map(|t| t.score).collect()),
+            attention: None,
             cut: cut.map(|(place, _)| place).collect(),
             signature: self.signature.clone(),
             translations: texts,
         }
+    }
+
+    /// The whole answer. Where translations looked may be most of it, and is sent in pieces as it is,
+    /// so that there are never two copies of it.
+    pub fn whole(&self, translated: Vec<Translated>) -> Result<Response, ApiError> {
+        let answer = self.plain(&translated);
+        if !self.options.attention {
+            return Ok(axum::Json(answer).into_response());
+        }
+        let internal = |error: serde_json::Error| ApiError::new(Code::Internal, error.to_string());
+        let mut head = serde_json::to_vec(&answer).map_err(internal)?;
+        // One more field before the last brace.
+        head.pop();
+        head.extend_from_slice(b",\"attention\":[");
+        let mut pieces = vec![Bytes::from(head)];
+        for (place, translated) in translated.into_iter().enumerate() {
+            if place > 0 {
+                pieces.push(Bytes::from_static(b","));
+            }
+            pieces.push(translated.attention.map_or(Bytes::from_static(b"null"), Bytes::from));
+        }
+        pieces.push(Bytes::from_static(b"]}"));
+        let length: usize = pieces.iter().map(Bytes::len).sum();
+        let pieces = pieces.into_iter().map(Ok::<_, std::convert::Infallible>);
+        let mut response = Body::from_stream(tokio_stream::iter(pieces)).into_response();
+        let json = HeaderValue::from_static("application/json");
+        response.headers_mut().insert(header::CONTENT_TYPE, json);
+        response.headers_mut().insert(header::CONTENT_LENGTH, HeaderValue::from(length));
+        Ok(response)
     }
 }

@@ -1,6 +1,6 @@
 //! What requests and answers hold.
 
-use abridge_translate::{BeamSettings, Translation};
+use abridge_translate::BeamSettings;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
@@ -103,7 +103,8 @@ pub(crate) struct TranslateAnswer {
     /// The score of each translation, where that was asked for.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub scores: Option<Vec<f64>>,
-    /// Where each translation looked, where that was asked for; nothing for an empty sentence.
+    /// Where each translation looked, where that was asked for; nothing for an empty sentence. It may
+    /// be large, so it is added piece by piece when the answer is sent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub attention: Option<Vec<Option<Looked>>>,
     /// Which translations were as long as is allowed and may lack their end.
@@ -165,10 +166,4 @@ impl Options {
         settings.check().map_err(|error| ApiError::new(Code::Invalid, error.to_string()))?;
         Ok(settings)
     }
-}
-
-/// Finite numbers only: JSON has no others.
-pub(crate) fn score(translation: &Translation) -> f64 {
-    let score = translation.score();
-    if score.is_finite() { score } else { f64::MIN }
 }

@@ -3,13 +3,15 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use abridge_translate::{BeamSettings, Prose, Session, Translation};
+use abridge_translate::{BeamSettings, Prose, Session};
 use tokio::time::Instant;
 
+use super::App;
+use super::size::Size;
 use super::types::Options;
-use super::{App, Client};
 use crate::admission::Permit;
-use crate::engine::{Failure, Order, Ticket};
+use crate::client::Client;
+use crate::engine::{Failure, Order, Ticket, Translated};
 use crate::error::{ApiError, Code};
 
 /// Orders at work. Dropping it ends them.
@@ -23,21 +25,26 @@ pub(crate) struct Work {
 }
 
 impl Work {
-    /// Waits for a turn and hands in the orders.
+    /// Refuses what would need too much memory, waits for a turn, and hands in the orders.
     pub async fn begin(
         app: &App,
         plan: &Plan,
         orders: Vec<Order>,
         allowed: Duration,
     ) -> Result<Self, ApiError> {
-        let permit = app.admission.enter(&plan.client.0).await?;
+        let translator = &app.models.get(plan.model).translator;
+        let sizes: Vec<Size> = orders.iter().map(|order| order.size(translator)).collect();
+        let (threads, limits) = (app.settings.threads, &app.settings.limits);
+        let bytes = Size::admit(&sizes, plan.is_streamed, threads, limits)?;
+        let permit = app.admission.enter(&plan.client, bytes).await?;
         let deadline = Instant::now() + allowed;
-        let tickets = orders.into_iter().map(|order| app.engine.submit(order)).collect();
+        let submit = |order| app.engine.submit(translator, order);
+        let tickets = orders.into_iter().map(submit).collect();
         Ok(Self { tickets, at: 0, deadline, allowed, permit })
     }
 
     /// The next sentences, with the number of their document.
-    pub async fn next(&mut self) -> Result<Option<(usize, Vec<Translation>)>, ApiError> {
+    pub async fn next(&mut self) -> Result<Option<(usize, Vec<Translated>)>, ApiError> {
         while let Some(ticket) = self.tickets.get_mut(self.at) {
             let next =
                 tokio::time::timeout_at(self.deadline, ticket.next()).await.map_err(|_| {
@@ -61,8 +68,8 @@ impl Work {
     }
 
     /// All sentences of all documents.
-    pub async fn all(&mut self) -> Result<Vec<Vec<Translation>>, ApiError> {
-        let mut all: Vec<Vec<Translation>> = self.tickets.iter().map(|_| Vec::new()).collect();
+    pub async fn all(&mut self) -> Result<Vec<Vec<Translated>>, ApiError> {
+        let mut all: Vec<Vec<Translated>> = self.tickets.iter().map(|_| Vec::new()).collect();
         while let Some((document, translations)) = self.next().await? {
             all[document].extend(translations);
         }
@@ -76,30 +83,40 @@ impl Work {
     }
 }
 
+/// Sentences of a request, with the number of tokens of each.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Counted {
+    pub sentences: Vec<String>,
+    pub lengths: Vec<usize>,
+}
+
 /// What a request brings: sentences, perhaps from a text.
 #[derive(Debug)]
 pub(crate) struct Brought {
-    pub sentences: Vec<String>,
+    pub counted: Counted,
     pub text: Option<Prose>,
+    /// What is read before.
+    pub before: Counted,
 }
 
 impl App {
     /// Takes the sentences of a request, and checks how many and how long they are.
     pub async fn bring(
         self: &Arc<Self>,
+        client: &Client,
         model: usize,
         sentences: Option<Vec<String>>,
         text: Option<String>,
         before: Vec<String>,
-    ) -> Result<(Brought, Vec<String>), ApiError> {
+    ) -> Result<Brought, ApiError> {
         let app = Arc::clone(self);
         // Splitting and counting tokens of a large body takes a while.
         let work = move || -> Result<_, ApiError> {
-            let brought = match (sentences, text) {
-                (Some(sentences), None) => Brought { sentences, text: None },
+            let (sentences, text) = match (sentences, text) {
+                (Some(sentences), None) => (sentences, None),
                 (None, Some(text)) => {
                     let text = Prose::new(&text, app.models.get(model).languages().0);
-                    Brought { sentences: text.sentences.clone(), text: Some(text) }
+                    (text.sentences.clone(), Some(text))
                 }
                 _ => {
                     let problem = "send either \"sentences\" or \"text\"";
@@ -107,21 +124,38 @@ impl App {
                 }
             };
             let most = app.settings.limits.segments;
-            app.check(model, &before, most, "before")?;
-            app.check(model, &brought.sentences, most, "sentences")?;
-            Ok((brought, before))
+            let before = app.count(model, before, most, "before")?;
+            let counted = app.count(model, sentences, most, "sentences")?;
+            Ok(Brought { counted, text, before })
         };
-        blocking(work).await?
+        self.read(client, work).await
     }
 
-    /// Refuses too many sentences, and any that has too many tokens.
-    pub fn check<S: AsRef<str>>(
+    /// Splits and counts where it keeps no request waiting, in turn between clients.
+    pub async fn read<T: Send + 'static>(
+        &self,
+        client: &Client,
+        work: impl FnOnce() -> Result<T, ApiError> + Send + 'static,
+    ) -> Result<T, ApiError> {
+        let permit = self.reading.enter(client, 0).await?;
+        let work = move || {
+            let done = work();
+            // Also if whoever asked has left: the thread was busy until now.
+            drop(permit);
+            done
+        };
+        let done = tokio::task::spawn_blocking(work).await;
+        done.map_err(|_| ApiError::new(Code::Internal, "something went wrong here"))?
+    }
+
+    /// Counts tokens, and refuses too many sentences and any that has too many tokens.
+    pub fn count(
         &self,
         model: usize,
-        sentences: &[S],
+        sentences: Vec<String>,
         most: usize,
         what: &str,
-    ) -> Result<(), ApiError> {
+    ) -> Result<Counted, ApiError> {
         if sentences.len() > most {
             let problem = format!(
                 "{} sentences in {what}, more than {most}; send them in parts, in a session",
@@ -132,14 +166,11 @@ impl App {
         let limit = self.settings.limits.tokens;
         let mut encoder = self.models.get(model).translator.source().encoder();
         let mut tokens = Vec::new();
+        let mut lengths = Vec::with_capacity(sentences.len());
         for (index, sentence) in sentences.iter().enumerate() {
-            let sentence = sentence.as_ref();
-            // No character becomes more than eighteen.
-            if sentence.len() * 18 < limit {
-                continue;
-            }
             tokens.clear();
             encoder.encode(sentence, &mut tokens);
+            lengths.push(tokens.len());
             if tokens.len() > limit {
                 let problem = format!(
                     "sentence {index} of {what} has {} tokens, more than {limit}; split it",
@@ -148,7 +179,7 @@ impl App {
                 return Err(ApiError::new(Code::TooLarge, problem).at(index));
             }
         }
-        Ok(())
+        Ok(Counted { sentences, lengths })
     }
 
     /// A document's memory before its first sentence.
@@ -194,24 +225,18 @@ impl Plan {
     }
 
     /// A document, or the next sentences of one.
-    pub fn order(&self, session: Session, before: Vec<String>, sentences: Vec<String>) -> Order {
+    pub fn order(&self, session: Session, before: Counted, counted: Counted) -> Order {
         Order {
             model: self.model,
-            client: self.client.0.clone(),
+            client: self.client.id.clone(),
             session,
-            before,
-            sentences,
+            before: before.sentences,
+            before_lengths: before.lengths,
+            sentences: counted.sentences,
+            lengths: counted.lengths,
             settings: self.settings.clone(),
             attention: self.options.attention,
             is_streamed: self.is_streamed,
         }
     }
-}
-
-/// Computes where it does not keep other requests waiting.
-pub(crate) async fn blocking<T: Send + 'static>(
-    work: impl FnOnce() -> T + Send + 'static,
-) -> Result<T, ApiError> {
-    let done = tokio::task::spawn_blocking(work).await;
-    done.map_err(|_| ApiError::new(Code::Internal, "something went wrong here"))
 }

@@ -1,10 +1,13 @@
 //! The engine: threads that translate the sentences of many requests together.
 //!
-//! A request becomes one [`Order`] per document. Each thread takes a few sentences from each of
-//! several orders, in turn between clients, decodes them as one batch, and hands them out. Context
-//! is on the source side, so the rest of an order waits for no translation: before a thread decodes
-//! its share, it reads what the rest must remember and puts the rest back for the others.
+//! A request becomes one [`Order`] per document. A thread takes a few sentences from each of several
+//! orders, decodes them as one batch, and hands them out. Context is on the source side, so the rest of
+//! an order waits for no translation: before a thread decodes its share, it reads what the rest must
+//! remember and puts the rest back for the others. Whose turn it is stands in [`schedule`]; how much
+//! an order gives to a batch in [`share`].
 
+mod schedule;
+mod share;
 mod work;
 
 use std::collections::BTreeMap;
@@ -12,18 +15,12 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 
-use abridge_translate::{BeamSettings, Session, Translation, Translator};
+use abridge_translate::{BeamSettings, Session, Translator};
 use tokio::sync::mpsc;
 
-use crate::fair::FairQueue;
 use crate::models::Models;
-
-/// Sentences that are decoded together.
-const BATCH: usize = abridge_translate::BATCH_SENTENCES;
-/// Sentences that one order gives to a batch.
-const SHARE: usize = 16;
-/// The same of an order whose reader watches sentences come.
-const STREAM_SHARE: usize = 4;
+use schedule::{INTERRUPTED, Schedule, Waiting};
+use share::{Costs, Share};
 
 /// One document to be translated, or the next sentences of one.
 #[derive(Debug)]
@@ -36,13 +33,29 @@ pub(crate) struct Order {
     pub session: Session,
     /// Read first, without being translated.
     pub before: Vec<String>,
+    /// The tokens of each of them.
+    pub before_lengths: Vec<usize>,
     /// What is to be translated.
     pub sentences: Vec<String>,
+    /// The tokens of each sentence.
+    pub lengths: Vec<usize>,
     pub settings: BeamSettings,
     /// Whether to note where translations looked.
     pub attention: bool,
     /// Whether the first sentences are wanted soon.
     pub is_streamed: bool,
+}
+
+/// A sentence that was translated.
+#[derive(Clone, Debug)]
+pub(crate) struct Translated {
+    pub text: String,
+    /// Finite: JSON has no other numbers.
+    pub score: f64,
+    /// Whether it may lack its end.
+    pub is_cut: bool,
+    /// Where it looked, as JSON, where that was asked for.
+    pub attention: Option<String>,
 }
 
 /// Why an order came to nothing.
@@ -55,49 +68,82 @@ pub(crate) enum Failure {
 }
 
 /// What a thread reports about a part of an order.
-pub(crate) struct Report {
+struct Report {
     from: usize,
-    outcome: Result<Vec<Translation>, Failure>,
+    outcome: Result<Vec<Translated>, Failure>,
     /// After the last sentences: what is remembered now.
     session: Option<Session>,
 }
 
 /// An order without its session: what its parts share.
-pub(crate) struct Request {
+struct Request {
     model: usize,
     client: String,
     sentences: Vec<String>,
+    costs: Costs,
     settings: BeamSettings,
     attention: bool,
-    share: usize,
     is_cancelled: AtomicBool,
     reports: mpsc::UnboundedSender<Report>,
+    /// Sentences that may be begun before those before them were taken.
+    ahead: usize,
+    /// Only looked at while the schedule is locked.
+    begun: Mutex<Begun>,
+}
+
+/// How far an order has got ahead of its reader.
+#[derive(Default)]
+struct Begun {
+    /// Sentences that were begun and not taken.
+    sentences: usize,
+    /// What goes on once some are taken.
+    rest: Option<Job>,
 }
 
 /// The rest of an order.
-pub(crate) struct Job {
+struct Job {
     request: Arc<Request>,
     session: Session,
     before: Vec<String>,
-    from: usize,
+    /// The sentences that it gives to its next batch.
+    share: Share,
+}
+
+impl Job {
+    fn new(request: Arc<Request>, session: Session, before: Vec<String>, from: usize) -> Self {
+        let share = request.costs.share(from);
+        Self { request, session, before, share }
+    }
+}
+
+impl Waiting for Job {
+    fn cost(&self) -> usize {
+        self.share.cost
+    }
+
+    fn is_cancelled(&self) -> bool {
+        self.request.is_cancelled.load(Ordering::Relaxed)
+    }
 }
 
 /// An order that was handed in. Dropping it ends the work for it.
 pub(crate) struct Ticket {
+    shared: Arc<Shared>,
     request: Arc<Request>,
     reports: mpsc::UnboundedReceiver<Report>,
     /// Parts that came before their turn.
-    early: BTreeMap<usize, Vec<Translation>>,
+    early: BTreeMap<usize, Vec<Translated>>,
     next: usize,
     session: Option<Session>,
 }
 
 impl Ticket {
     /// The next sentences in order; nothing after the last.
-    pub async fn next(&mut self) -> Result<Option<Vec<Translation>>, Failure> {
+    pub async fn next(&mut self) -> Result<Option<Vec<Translated>>, Failure> {
         loop {
             if let Some(translations) = self.early.remove(&self.next) {
                 self.next += translations.len();
+                self.shared.taken(&self.request, translations.len());
                 return Ok(Some(translations));
             }
             if self.next >= self.request.sentences.len() && self.session.is_some() {
@@ -124,20 +170,20 @@ impl Ticket {
 impl Drop for Ticket {
     fn drop(&mut self) {
         self.request.is_cancelled.store(true, Ordering::Relaxed);
+        let schedule = self.shared.lock();
+        // The rest holds the request, which holds the rest.
+        let rest = lock(&self.request.begun).rest.take();
+        drop(schedule);
+        drop(rest);
+        // A batch that was interrupted may have nobody left to go on for.
+        self.shared.wake.notify_all();
     }
 }
 
-#[derive(Default)]
-struct Queue {
-    jobs: FairQueue<Job>,
-    /// Threads that wait for jobs.
-    idle: usize,
-    is_closed: bool,
-}
-
 struct Shared {
-    queue: Mutex<Queue>,
+    schedule: Mutex<Schedule<Job>>,
     wake: Condvar,
+    is_closed: AtomicBool,
     /// Orders that are decoded together at most.
     together: usize,
     /// Sentences that have been translated.
@@ -145,66 +191,110 @@ struct Shared {
 }
 
 impl Shared {
-    fn lock(&self) -> MutexGuard<'_, Queue> {
-        self.queue.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> MutexGuard<'_, Schedule<Job>> {
+        lock(&self.schedule)
     }
+
+    /// Puts the rest of an order back; where the order is far ahead of its reader, until some of it
+    /// is taken.
+    fn put_back(&self, rest: Job) {
+        let request = Arc::clone(&rest.request);
+        let mut schedule = self.lock();
+        let mut begun = lock(&request.begun);
+        if begun.sentences < request.ahead {
+            schedule.queue.push_front(&request.client, rest);
+        } else if !rest.is_cancelled() {
+            begun.rest = Some(rest);
+        }
+        drop((begun, schedule));
+        self.wake.notify_all();
+    }
+
+    /// The reader of an order took some sentences.
+    fn taken(&self, request: &Request, count: usize) {
+        let mut schedule = self.lock();
+        let mut begun = lock(&request.begun);
+        begun.sentences = begun.sentences.saturating_sub(count);
+        if begun.sentences < request.ahead
+            && let Some(rest) = begun.rest.take()
+        {
+            schedule.queue.push_front(&request.client, rest);
+            self.wake.notify_all();
+        }
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// The threads and their queue.
 pub(crate) struct Engine {
     shared: Arc<Shared>,
     threads: Mutex<Vec<JoinHandle<()>>>,
+    /// Sentences with attention that may be begun before those before them were taken.
+    ahead: usize,
 }
 
 impl Engine {
-    /// Starts the threads; each has a translator of its own per model, which share their weights.
+    /// Starts the threads; each has a translator of its own per model, which share their weights. A few
+    /// more threads than compute at once hold batches that were interrupted.
     pub fn start(models: &Models, threads: usize, together: usize) -> crate::Result<Self> {
+        let slots = threads.max(1);
         let shared = Arc::new(Shared {
-            queue: Mutex::default(),
+            schedule: Mutex::new(Schedule::new(slots)),
             wake: Condvar::new(),
+            is_closed: AtomicBool::new(false),
             together: together.max(1),
             sentences: AtomicUsize::new(0),
         });
-        let start = |number: usize| -> crate::Result<JoinHandle<()>> {
+        let mut engine =
+            Self { shared: Arc::clone(&shared), threads: Mutex::default(), ahead: slots + 1 };
+        for number in 0..slots + INTERRUPTED {
+            // Where one cannot start, dropping the engine ends those before it.
             let translators: Vec<Translator> = models
                 .iter()
                 .map(|model| model.translator.share(1))
                 .collect::<abridge_translate::Result<_>>()?;
             let shared = Arc::clone(&shared);
             let thread = std::thread::Builder::new().name(format!("engine-{number}"));
-            Ok(thread.spawn(move || work::run(&shared, &translators))?)
-        };
-        let handles = (0..threads.max(1)).map(start).collect::<crate::Result<_>>()?;
-        Ok(Self { shared, threads: Mutex::new(handles) })
+            let handle = thread.spawn(move || work::run(&shared, &translators))?;
+            engine.threads.get_mut().unwrap_or_else(PoisonError::into_inner).push(handle);
+        }
+        Ok(engine)
     }
 
     /// Hands in an order.
-    pub fn submit(&self, order: Order) -> Ticket {
+    pub fn submit(&self, translator: &Translator, order: Order) -> Ticket {
         let (sender, reports) = mpsc::unbounded_channel();
         let request = Arc::new(Request {
             model: order.model,
             client: order.client,
+            costs: Costs::new(
+                translator,
+                &order.settings,
+                order.lengths,
+                order.attention,
+                order.is_streamed,
+            ),
             sentences: order.sentences,
             settings: order.settings,
             attention: order.attention,
-            share: if order.is_streamed { STREAM_SHARE } else { SHARE },
             is_cancelled: AtomicBool::new(false),
             reports: sender,
+            ahead: if order.attention { self.ahead } else { usize::MAX },
+            begun: Mutex::default(),
         });
-        let job = Job {
-            request: Arc::clone(&request),
-            session: order.session,
-            before: order.before,
-            from: 0,
-        };
-        self.shared.lock().jobs.push(&request.client, job);
-        self.shared.wake.notify_one();
-        Ticket { request, reports, early: BTreeMap::new(), next: 0, session: None }
+        let job = Job::new(Arc::clone(&request), order.session, order.before, 0);
+        self.shared.lock().queue.push(&request.client, job);
+        self.shared.wake.notify_all();
+        let shared = Arc::clone(&self.shared);
+        Ticket { shared, request, reports, early: BTreeMap::new(), next: 0, session: None }
     }
 
     /// Orders that wait for a thread.
     pub fn waiting(&self) -> usize {
-        self.shared.lock().jobs.len()
+        self.shared.lock().queue.len()
     }
 
     /// Sentences that have been translated since the start.
@@ -217,15 +307,13 @@ impl Drop for Engine {
     /// Ends the threads; what is still waiting is nobody's any more.
     fn drop(&mut self) {
         let jobs = {
-            let mut queue = self.shared.lock();
-            queue.is_closed = true;
-            std::mem::take(&mut queue.jobs)
+            let mut schedule = self.shared.lock();
+            self.shared.is_closed.store(true, Ordering::Relaxed);
+            schedule.queue.drain()
         };
         drop(jobs);
         self.shared.wake.notify_all();
-        let threads =
-            std::mem::take(&mut *self.threads.lock().unwrap_or_else(PoisonError::into_inner));
-        for thread in threads {
+        for thread in std::mem::take(&mut *lock(&self.threads)) {
             // A thread that panicked outside a translation has already said so.
             let _ = thread.join();
         }

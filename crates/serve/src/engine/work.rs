@@ -1,112 +1,170 @@
 //! What an engine's thread does: take a batch, put the rest back, translate, report.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::PoisonError;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, PoisonError};
 
 use abridge_translate::{Control, Session, Translation, Translator, Turn};
 
-use super::{BATCH, Failure, Job, Report, Shared};
+use super::schedule::{self, Waiting};
+use super::share::{ROWS, TOKENS};
+use super::{Failure, Job, Report, Request, Shared, Translated, lock};
+use crate::attention::Looked;
 
-/// Sentences of one order that are translated now.
-struct Share {
-    job: Job,
-    to: usize,
-}
+/// Sentences that are decoded together.
+const BATCH: usize = abridge_translate::BATCH_SENTENCES;
 
-type Outcome = Result<Vec<Translation>, Failure>;
+type Outcome = Result<Vec<Translated>, Failure>;
 
-/// Works until the queue is closed.
+/// Works until the engine ends.
 pub(super) fn run(shared: &Shared, translators: &[Translator]) {
-    while let Some(jobs) = take(shared) {
+    while let Some((slot, jobs)) = take(shared) {
         let Some(first) = jobs.first() else { continue };
         let translator = &translators[first.request.model];
-        let mut shares = prepare(shared, translator, jobs);
-        let outcomes = isolated(&mut shares, |shares| translate(translator, shares));
-        for (share, outcome) in shares.into_iter().zip(outcomes) {
-            report(shared, share, outcome);
+        let before_step = |cost: usize| slot.before_step(cost);
+        let beam = first.request.settings.beam.max(1);
+        let control = Control {
+            attention: first.request.attention,
+            batch: (ROWS / beam).clamp(1, BATCH),
+            batch_tokens: TOKENS,
+            before_step: &before_step,
+            ..Control::default()
+        };
+        let mut jobs = prepare(shared, translator, jobs, &control);
+        let outcomes = isolated(&mut jobs, |jobs| translate(translator, jobs, &control));
+        drop(slot);
+        for (job, outcome) in jobs.into_iter().zip(outcomes) {
+            go_on(shared, translator, &job, &outcome);
+            report(shared, job, outcome);
         }
     }
 }
 
-/// Waits for work, and takes jobs that can be decoded together: the same model and settings.
-fn take(shared: &Shared) -> Option<Vec<Job>> {
-    let mut queue = shared.lock();
-    loop {
-        queue.jobs.retain(|job| !is_cancelled(job));
-        if !queue.jobs.is_empty() {
-            break;
+/// The right to compute; it is given away, and waited for, between steps.
+struct Slot<'a> {
+    shared: &'a Shared,
+    batch: schedule::Begun,
+    requests: Vec<Arc<Request>>,
+}
+
+impl Slot<'_> {
+    /// Charges a step, and lets others compute first where it is their turn.
+    fn before_step(&self, cost: usize) {
+        let mut schedule = self.shared.lock();
+        schedule.charge(&self.batch, cost);
+        if self.is_cancelled() || !schedule.gives_way(&self.batch) {
+            return;
         }
-        if queue.is_closed {
+        schedule.interrupt(&self.batch);
+        self.shared.wake.notify_all();
+        while !schedule.resume(&self.batch, self.is_cancelled()) {
+            schedule = self.shared.wake.wait(schedule).unwrap_or_else(PoisonError::into_inner);
+        }
+    }
+
+    /// Whether nobody waits for any of it.
+    fn is_cancelled(&self) -> bool {
+        self.requests.iter().all(|request| request.is_cancelled.load(Ordering::Relaxed))
+    }
+}
+
+impl Drop for Slot<'_> {
+    fn drop(&mut self) {
+        self.shared.lock().end(&self.batch);
+        self.shared.wake.notify_all();
+    }
+}
+
+/// Waits for a turn, and takes jobs that can be decoded together.
+fn take(shared: &Shared) -> Option<(Slot<'_>, Vec<Job>)> {
+    let mut schedule = shared.lock();
+    loop {
+        // Threads that have nothing to do get their part.
+        let most = schedule.queue.len().div_ceil(schedule.free_slots().max(1));
+        let most = shared.together.min(most).max(1);
+        if let Some((batch, jobs)) = schedule.begin(most, fits) {
+            let requests = jobs.iter().map(|job| Arc::clone(&job.request)).collect();
+            for job in &jobs {
+                lock(&job.request.begun).sentences += job.share.to - job.share.from;
+            }
+            return Some((Slot { shared, batch, requests }, jobs));
+        }
+        if shared.is_closed.load(Ordering::Relaxed) {
             return None;
         }
-        queue.idle += 1;
-        queue = shared.wake.wait(queue).unwrap_or_else(PoisonError::into_inner);
-        queue.idle -= 1;
+        schedule = shared.wake.wait(schedule).unwrap_or_else(PoisonError::into_inner);
     }
-    // Threads that have nothing to do get their part.
-    let most = shared.together.min(queue.jobs.len().div_ceil(queue.idle + 1));
-    let mut jobs: Vec<Job> = Vec::new();
-    let mut filled = 0;
-    while filled < BATCH && jobs.len() < most {
-        let next = queue.jobs.pop(|job| jobs.first().is_none_or(|first| fits(first, job)));
-        let Some(job) = next else { break };
-        filled += (job.request.sentences.len() - job.from).min(job.request.share);
-        jobs.push(job);
-    }
-    Some(jobs)
 }
 
-fn is_cancelled(job: &Job) -> bool {
-    job.request.is_cancelled.load(Ordering::Relaxed)
+/// Whether a job can be decoded with others: the same model and settings, sentences of similar length,
+/// and no more hypotheses than a step should have.
+fn fits(taken: &[(String, Job)], job: &Job) -> bool {
+    let Some((_, first)) = taken.first() else { return true };
+    let (a, b) = (&first.request, &job.request);
+    let rows: usize = taken.iter().map(|(_, job)| job.share.rows).sum();
+    a.model == b.model
+        && a.attention == b.attention
+        && a.settings == b.settings
+        && first.share.size == job.share.size
+        && rows + job.share.rows <= ROWS
 }
 
-fn fits(a: &Job, b: &Job) -> bool {
-    let (a, b) = (&a.request, &b.request);
-    a.model == b.model && a.attention == b.attention && a.settings == b.settings
+/// Whether nothing of a document can go on before the translations before it are there.
+fn is_sequential(translator: &Translator) -> bool {
+    translator.model().config().target_context
 }
 
-/// Cuts each job's share, and puts the rest back with what it must remember.
-fn prepare(shared: &Shared, translator: &Translator, jobs: Vec<Job>) -> Vec<Share> {
-    let mut shares = Vec::with_capacity(jobs.len());
+/// Reads what comes before each job's share, and puts the rest back with what it must remember.
+fn prepare(
+    shared: &Shared,
+    translator: &Translator,
+    jobs: Vec<Job>,
+    control: &Control<'_>,
+) -> Vec<Job> {
+    let mut ready = Vec::with_capacity(jobs.len());
     for mut job in jobs {
         let settings = &job.request.settings;
-        // Where the memory holds translations, nothing can go on before they are there.
-        let waits = translator.model().config().target_context;
-        let share = if waits { usize::MAX } else { job.request.share };
-        let to = job.request.sentences.len().min(job.from.saturating_add(share));
         let read = |session: &mut Session, sentences: &[String]| {
-            let read = || translator.remember_only(session, sentences, &[], settings);
+            let read = || translator.remember_only(session, sentences, &[], settings, control);
             match catch_unwind(AssertUnwindSafe(read)) {
                 Ok(read) => read.map_err(|error| Failure::Refused(error.to_string())),
                 Err(_) => Err(Failure::Panicked),
             }
         };
+        let is_last = job.share.to == job.request.sentences.len();
         let rest = (|| {
             read(&mut job.session, &job.before)?;
-            let mut after = job.session.clone();
-            if to < job.request.sentences.len() {
-                read(&mut after, &job.request.sentences[job.from..to])?;
+            job.before = Vec::new();
+            if is_last || is_sequential(translator) {
+                return Ok(None);
             }
-            Ok(after)
+            let mut after = job.session.clone();
+            read(&mut after, &job.request.sentences[job.share.from..job.share.to])?;
+            Ok(Some(after))
         })();
         match rest {
-            Ok(session) if to < job.request.sentences.len() => {
-                let request = std::sync::Arc::clone(&job.request);
-                let client = request.client.clone();
-                let rest = Job { request, session, before: Vec::new(), from: to };
-                shared.lock().jobs.push_front(&client, rest);
-                shared.wake.notify_one();
+            Ok(Some(session)) => {
+                let request = Arc::clone(&job.request);
+                shared.put_back(Job::new(request, session, Vec::new(), job.share.to));
             }
-            Ok(_) => {}
+            Ok(None) => {}
             Err(failure) => {
-                report(shared, Share { job, to }, Err(failure));
+                report(shared, job, Err(failure));
                 continue;
             }
         }
-        shares.push(Share { job, to });
+        ready.push(job);
     }
-    shares
+    ready
+}
+
+/// Where the rest of a document had to wait for translations, it goes on with them.
+fn go_on(shared: &Shared, translator: &Translator, job: &Job, outcome: &Outcome) {
+    let is_last = job.share.to == job.request.sentences.len();
+    if is_sequential(translator) && !is_last && outcome.is_ok() && !job.is_cancelled() {
+        let request = Arc::clone(&job.request);
+        shared.put_back(Job::new(request, job.session.clone(), Vec::new(), job.share.to));
+    }
 }
 
 /// Acts on everything together. Where that fails, acts on each alone, so that a failure costs the
@@ -124,46 +182,63 @@ fn isolated<S>(shares: &mut [S], act: impl Fn(&mut [S]) -> Vec<Outcome>) -> Vec<
     shares.chunks_mut(1).flat_map(guarded).collect()
 }
 
-fn translate(translator: &Translator, shares: &mut [Share]) -> Vec<Outcome> {
-    let Some(first) = shares.first() else { return Vec::new() };
-    let (settings, attention) = (first.job.request.settings.clone(), first.job.request.attention);
-    let requests: Vec<_> = shares.iter().map(|share| share.job.request.clone()).collect();
+fn translate(translator: &Translator, jobs: &mut [Job], control: &Control<'_>) -> Vec<Outcome> {
+    let Some(first) = jobs.first() else { return Vec::new() };
+    let settings = first.request.settings.clone();
+    let requests: Vec<_> = jobs.iter().map(|job| Arc::clone(&job.request)).collect();
     let stops: Vec<&AtomicBool> = requests.iter().map(|request| &request.is_cancelled).collect();
     // Sessions are advanced on copies: a share that is translated again must begin where it began.
-    let mut sessions: Vec<Session> = shares.iter().map(|share| share.job.session.clone()).collect();
-    let mut turns: Vec<Turn<'_>> = shares
+    let mut sessions: Vec<Session> = jobs.iter().map(|job| job.session.clone()).collect();
+    let mut turns: Vec<Turn<'_>> = jobs
         .iter()
         .zip(&mut sessions)
-        .map(|(Share { job, to }, session)| Turn {
-            session,
-            sentences: job.request.sentences[job.from..*to].iter().map(String::as_str).collect(),
+        .map(|(job, session)| {
+            let own = &job.request.sentences[job.share.from..job.share.to];
+            Turn { session, sentences: own.iter().map(String::as_str).collect() }
         })
         .collect();
-    let control = Control { stops: &stops, attention, batch: BATCH, ..Control::default() };
+    let control = Control { stops: &stops, ..*control };
     match translator.translate_turns(&mut turns, &settings, &control) {
         Ok(translations) => {
             drop(turns);
-            for (share, session) in shares.iter_mut().zip(sessions) {
-                share.job.session = session;
+            for (job, session) in jobs.iter_mut().zip(sessions) {
+                job.session = session;
             }
-            translations.into_iter().map(Ok).collect()
+            let own = |translations: Vec<Translation>| {
+                translations.into_iter().map(|t| Translated::new(translator, t)).collect()
+            };
+            translations.into_iter().map(|translations| Ok(own(translations))).collect()
         }
         Err(error) => {
             let failure = Failure::Refused(error.to_string());
-            shares.iter().map(|_| Err(failure.clone())).collect()
+            jobs.iter().map(|_| Err(failure.clone())).collect()
         }
     }
 }
 
-fn report(shared: &Shared, share: Share, outcome: Outcome) {
-    let Share { job: Job { request, session, from, .. }, to } = share;
+impl Translated {
+    /// Keeps what is asked for: the weights of all layers are far larger than what is shown of them.
+    fn new(translator: &Translator, translation: Translation) -> Self {
+        let looked = Looked::new(translator, &translation);
+        let score = translation.score();
+        Self {
+            score: if score.is_finite() { score } else { f64::MIN },
+            is_cut: translation.is_cut(),
+            attention: looked.and_then(|looked| serde_json::to_string(&looked).ok()),
+            text: translation.into_text(),
+        }
+    }
+}
+
+fn report(shared: &Shared, job: Job, outcome: Outcome) {
+    let Job { request, session, share, .. } = job;
     if let Ok(translations) = &outcome {
         shared.sentences.fetch_add(translations.len(), Ordering::Relaxed);
     }
-    let is_last = to == request.sentences.len();
+    let is_last = share.to == request.sentences.len();
     let session = (is_last && outcome.is_ok()).then_some(session);
     // Nobody may be listening any more.
-    let _ = request.reports.send(Report { from, outcome, session });
+    let _ = request.reports.send(Report { from: share.from, outcome, session });
 }
 
 #[cfg(test)]

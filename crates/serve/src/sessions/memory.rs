@@ -4,9 +4,8 @@ use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
-use abridge_translate::Session;
-
-use super::{Kept, OVERHEAD, Problem, too_large, too_many};
+use super::{Kept, OVERHEAD, PARTS, Problem, too_large, too_many};
+use crate::client::Client;
 use crate::settings::Limits;
 
 struct Entry {
@@ -35,9 +34,12 @@ impl MemorySessions {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    pub fn get(&self, id: &str) -> Result<Kept, Problem> {
+    pub fn get(&self, client: &Client, id: &str) -> Result<Kept, Problem> {
         let mut state = self.lock();
         let entry = state.entries.get_mut(id).ok_or(Problem::Gone)?;
+        if !client.may_use(&entry.kept.owner) {
+            return Err(Problem::Gone);
+        }
         if entry.used.elapsed() > self.limits.session_life {
             state.remove(id);
             return Err(Problem::Gone);
@@ -46,38 +48,44 @@ impl MemorySessions {
         Ok(entry.kept.clone())
     }
 
-    pub fn put(
-        &self,
-        id: &str,
-        model: &str,
-        version: u64,
-        session: Session,
-    ) -> Result<(), Problem> {
-        let bytes = session.size_in_bytes() + OVERHEAD;
+    pub fn put(&self, id: &str, client: &Client, kept: Kept) -> Result<(), Problem> {
+        let bytes = kept.session.size_in_bytes() + OVERHEAD;
         let mut state = self.lock();
         let before = match state.entries.get(id) {
-            None if version > 0 => return Err(Problem::Gone),
+            None if kept.version > 0 => return Err(Problem::Gone),
             None => {
                 state.sweep(&self.limits);
-                if state.entries.len() >= self.limits.sessions {
-                    return Err(too_many(&self.limits));
+                let most = self.limits.sessions;
+                if state.entries.len() >= most {
+                    return Err(too_many(most, false));
+                }
+                let owns = |entry: &&Entry| entry.kept.owner == client.id;
+                let most = client.part_of(most, PARTS);
+                if state.entries.values().filter(owns).count() >= most {
+                    return Err(too_many(most, true));
                 }
                 0
             }
-            Some(entry) if entry.kept.version + 1 != version => return Err(Problem::Conflict),
+            Some(entry) if entry.kept.version + 1 != kept.version => return Err(Problem::Conflict),
             Some(entry) => entry.bytes,
         };
-        if state.bytes - before + bytes > self.limits.session_bytes {
-            return Err(too_large(&self.limits));
+        let own = |entry: &&Entry| entry.kept.owner == kept.owner;
+        let own: usize = state.entries.values().filter(own).map(|entry| entry.bytes).sum();
+        let all = self.limits.session_bytes;
+        for (taken, most) in [(state.bytes, all), (own, client.part_of(all, PARTS))] {
+            if taken - before + bytes > most {
+                return Err(too_large(most, most < all));
+            }
         }
         state.bytes = state.bytes - before + bytes;
-        let kept = Kept { model: model.to_owned(), version, session };
         state.entries.insert(id.to_owned(), Entry { kept, bytes, used: Instant::now() });
         Ok(())
     }
 
-    pub fn delete(&self, id: &str) -> Result<(), Problem> {
-        if self.lock().remove(id) { Ok(()) } else { Err(Problem::Gone) }
+    pub fn delete(&self, client: &Client, id: &str) -> Result<(), Problem> {
+        let mut state = self.lock();
+        let is_own = state.entries.get(id).is_some_and(|entry| client.may_use(&entry.kept.owner));
+        if is_own && state.remove(id) { Ok(()) } else { Err(Problem::Gone) }
     }
 
     pub fn counts(&self) -> (usize, usize) {

@@ -3,12 +3,16 @@
 //! A session has a version. Whoever translates takes the session with its version, and puts it back
 //! only if the version is still the same: of two requests at once for one document one is told, and
 //! never are two stretches of text mixed. The same holds for two replicas with one Redis server.
+//!
+//! A session belongs to the key that began it. For every other key it does not exist.
 
+mod breaker;
 mod memory;
 mod redis;
 
 use abridge_translate::{Session, Translator};
 
+use crate::client::Client;
 use crate::error::{ApiError, Code};
 use crate::settings::{Limits, SessionPlace};
 
@@ -17,6 +21,8 @@ use crate::settings::{Limits, SessionPlace};
 pub(crate) struct Kept {
     /// The name of the model that it belongs to.
     pub model: String,
+    /// The client that began it.
+    pub owner: String,
     /// Counts the times that it was put back.
     pub version: u64,
     pub session: Session,
@@ -74,11 +80,18 @@ impl Sessions {
     }
 
     /// Keeps a new session and names it.
-    pub async fn create(&self, model: &str, session: Session) -> Result<String, Problem> {
+    pub async fn create(
+        &self,
+        client: &Client,
+        model: &str,
+        session: Session,
+    ) -> Result<String, Problem> {
         let id = new_id().map_err(Problem::Away)?;
+        let (model, owner) = (model.to_owned(), client.id.clone());
+        let kept = Kept { model, owner, version: 0, session };
         match self {
-            Self::Memory(sessions) => sessions.put(&id, model, 0, session)?,
-            Self::Redis(sessions) => sessions.put(&id, model, 0, &session).await?,
+            Self::Memory(sessions) => sessions.put(&id, client, kept)?,
+            Self::Redis(sessions) => sessions.put(&id, client, &kept).await?,
         }
         Ok(id)
     }
@@ -86,6 +99,7 @@ impl Sessions {
     /// A copy of the session; it lives on as if it had been used.
     pub async fn get<'a>(
         &self,
+        client: &Client,
         id: &str,
         translator: impl Fn(&str) -> Option<&'a Translator>,
     ) -> Result<Kept, Problem> {
@@ -93,28 +107,35 @@ impl Sessions {
             return Err(Problem::Gone);
         }
         match self {
-            Self::Memory(sessions) => sessions.get(id),
-            Self::Redis(sessions) => sessions.get(id, translator).await,
+            Self::Memory(sessions) => sessions.get(client, id),
+            Self::Redis(sessions) => sessions.get(client, id, translator).await,
         }
     }
 
     /// Puts a session back that was taken at this version.
-    pub async fn put(&self, id: &str, taken: &Kept, session: Session) -> Result<(), Problem> {
-        let version = taken.version + 1;
+    pub async fn put(
+        &self,
+        client: &Client,
+        id: &str,
+        taken: &Kept,
+        session: Session,
+    ) -> Result<(), Problem> {
+        let (model, owner) = (taken.model.clone(), taken.owner.clone());
+        let kept = Kept { model, owner, version: taken.version + 1, session };
         match self {
-            Self::Memory(sessions) => sessions.put(id, &taken.model, version, session),
-            Self::Redis(sessions) => sessions.put(id, &taken.model, version, &session).await,
+            Self::Memory(sessions) => sessions.put(id, client, kept),
+            Self::Redis(sessions) => sessions.put(id, client, &kept).await,
         }
     }
 
     /// Forgets a session.
-    pub async fn delete(&self, id: &str) -> Result<(), Problem> {
+    pub async fn delete(&self, client: &Client, id: &str) -> Result<(), Problem> {
         if !is_id(id) {
             return Err(Problem::Gone);
         }
         match self {
-            Self::Memory(sessions) => sessions.delete(id),
-            Self::Redis(sessions) => sessions.delete(id).await,
+            Self::Memory(sessions) => sessions.delete(client, id),
+            Self::Redis(sessions) => sessions.delete(client, id).await,
         }
     }
 
@@ -148,14 +169,16 @@ fn is_id(id: &str) -> bool {
     id.len() == 32 && id.bytes().all(|byte| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte))
 }
 
-fn too_many(limits: &Limits) -> Problem {
-    let count = limits.sessions;
-    Problem::Full(format!(
-        "there are {count} sessions already; delete those that you have finished"
-    ))
+/// Of all sessions a key, or an address of another machine, may have one part of so many.
+const PARTS: usize = 4;
+
+fn too_many(count: usize, is_own: bool) -> Problem {
+    let whose = if is_own { "you have" } else { "there are" };
+    Problem::Full(format!("{whose} {count} sessions already; delete those that you have finished"))
 }
 
-fn too_large(limits: &Limits) -> Problem {
-    let megabytes = limits.session_bytes / 1_000_000;
-    Problem::Full(format!("the sessions fill {megabytes} MB already; try again later"))
+fn too_large(bytes: usize, is_own: bool) -> Problem {
+    let whose = if is_own { "your" } else { "the" };
+    let megabytes = bytes / 1_000_000;
+    Problem::Full(format!("{whose} sessions fill {megabytes} MB already; try again later"))
 }

@@ -1,18 +1,25 @@
 //! Sessions in a Redis server, shared by replicas.
 //!
-//! A session is a hash with the model's name, the version and the bytes of [`Session::save`], which
-//! expires by itself. A sorted set holds when each session expires and a hash how many bytes it has,
-//! so that the limits hold over all replicas. Every change is one script: all of it or nothing.
+//! A session is a hash with the model's name, its owner, the version and the bytes of
+//! [`Session::save`](abridge_translate::Session::save), which expires by itself. A sorted set holds when
+//! each session expires, one hash how many bytes it has and another whose it is, so that the limits hold
+//! over all replicas. Every change is one script: all of it or nothing.
+//!
+//! A Redis server that accepts connections and does not answer must not hold requests for long: each
+//! call waits for [`PATIENCE`] at most, whatever it waits for, and after one that failed all others fail
+//! at once for a while ([`Breaker`]).
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use abridge_translate::{Session, Translator};
+use abridge_translate::Translator;
 use redis::aio::MultiplexedConnection;
-use redis::{AsyncConnectionConfig, Client, FromRedisValue, RedisError, Script, ScriptInvocation};
+use redis::{AsyncConnectionConfig, FromRedisValue, RedisError, Script, ScriptInvocation};
 use tokio::sync::Mutex;
 
-use super::{Kept, OVERHEAD, Problem, too_large, too_many};
+use super::breaker::Breaker;
+use super::{Kept, OVERHEAD, PARTS, Problem, too_large, too_many};
 use crate::Error;
+use crate::client::{ADDRESS, Client};
 use crate::settings::Limits;
 
 /// In braces, so that a cluster keeps all of it on one node.
@@ -26,29 +33,58 @@ local expired = redis.call('ZRANGEBYSCORE', KEYS[2], '-inf', '(' .. ARGV[1])
 for _, id in ipairs(expired) do
   redis.call('ZREM', KEYS[2], id)
   redis.call('HDEL', KEYS[3], id)
+  redis.call('HDEL', KEYS[4], id)
 end
 ";
 
-/// now, id, version, model, bytes, size, life in ms, most sessions, most bytes
+/// Whether the client may use the session: `client` is a key's id, or `address ` for all without one.
+const MAY_USE: &str = "
+local function may_use(client)
+  local owner = redis.call('HGET', KEYS[1], 'owner') or ''
+  if string.sub(client, 1, 8) == 'address ' then return string.sub(owner, 1, 8) == 'address ' end
+  return owner == client
+end
+";
+
+/// now, id, version, model, bytes, size, life in ms, most sessions, most bytes, owner, most sessions and
+/// most bytes of the owner
 const PUT: &str = "
 local version = tonumber(ARGV[3])
 local known = redis.call('HGET', KEYS[1], 'version')
 if not known and version > 0 then return 'gone' end
 if known and tonumber(known) + 1 ~= version then return 'conflict' end
-if not known and redis.call('ZCARD', KEYS[2]) >= tonumber(ARGV[8]) then return 'many' end
-local total = tonumber(ARGV[6]) - tonumber(redis.call('HGET', KEYS[3], ARGV[2]) or '0')
-for _, size in ipairs(redis.call('HVALS', KEYS[3])) do total = total + tonumber(size) end
-if total > tonumber(ARGV[9]) then return 'large' end
-redis.call('HSET', KEYS[1], 'version', ARGV[3], 'model', ARGV[4], 'session', ARGV[5])
+local own, own_bytes, bytes = 0, 0, 0
+local owners = redis.call('HGETALL', KEYS[4])
+local owner = {}
+for i = 1, #owners, 2 do
+  owner[owners[i]] = owners[i + 1]
+  if owners[i + 1] == ARGV[10] then own = own + 1 end
+end
+local sizes = redis.call('HGETALL', KEYS[3])
+for i = 1, #sizes, 2 do
+  if sizes[i] ~= ARGV[2] then
+    bytes = bytes + tonumber(sizes[i + 1])
+    if owner[sizes[i]] == ARGV[10] then own_bytes = own_bytes + tonumber(sizes[i + 1]) end
+  end
+end
+if not known then
+  if redis.call('ZCARD', KEYS[2]) >= tonumber(ARGV[8]) then return 'many' end
+  if own >= tonumber(ARGV[11]) then return 'many own' end
+end
+if bytes + tonumber(ARGV[6]) > tonumber(ARGV[9]) then return 'large' end
+if own_bytes + tonumber(ARGV[6]) > tonumber(ARGV[12]) then return 'large own' end
+redis.call('HSET', KEYS[1], 'version', ARGV[3], 'model', ARGV[4], 'owner', ARGV[10], 'session', ARGV[5])
 redis.call('PEXPIRE', KEYS[1], ARGV[7])
 redis.call('ZADD', KEYS[2], tonumber(ARGV[1]) + tonumber(ARGV[7]), ARGV[2])
 redis.call('HSET', KEYS[3], ARGV[2], ARGV[6])
+redis.call('HSET', KEYS[4], ARGV[2], ARGV[10])
 return 'ok'
 ";
 
-/// now, id, life in ms
+/// now, id, life in ms, client
 const GET: &str = "
-local found = redis.call('HMGET', KEYS[1], 'model', 'version', 'session')
+if not may_use(ARGV[4]) then return {false, false, false, false} end
+local found = redis.call('HMGET', KEYS[1], 'model', 'version', 'session', 'owner')
 if found[1] then
   redis.call('PEXPIRE', KEYS[1], ARGV[3])
   redis.call('ZADD', KEYS[2], tonumber(ARGV[1]) + tonumber(ARGV[3]), ARGV[2])
@@ -56,10 +92,12 @@ end
 return found
 ";
 
-/// now, id
+/// now, id, client
 const DELETE: &str = "
+if not may_use(ARGV[3]) then return 0 end
 redis.call('ZREM', KEYS[2], ARGV[2])
 redis.call('HDEL', KEYS[3], ARGV[2])
+redis.call('HDEL', KEYS[4], ARGV[2])
 return redis.call('DEL', KEYS[1])
 ";
 
@@ -70,9 +108,10 @@ return {redis.call('ZCARD', KEYS[2]), total}
 ";
 
 pub(crate) struct RedisSessions {
-    client: Client,
+    server: redis::Client,
     /// The connection, until it fails.
     connection: Mutex<Option<MultiplexedConnection>>,
+    breaker: Breaker,
     limits: Limits,
     put: Script,
     get: Script,
@@ -80,21 +119,22 @@ pub(crate) struct RedisSessions {
     count: Script,
 }
 
-type Found = (Option<String>, Option<u64>, Option<Vec<u8>>);
+type Found = (Option<String>, Option<u64>, Option<Vec<u8>>, Option<String>);
 
 impl RedisSessions {
     pub async fn open(url: &str, limits: &Limits) -> crate::Result<Self> {
         // The address may hold a password, so errors do not repeat it.
-        let client = Client::open(url).map_err(|error| {
+        let server = redis::Client::open(url).map_err(|error| {
             Error::Redis(format!("{}; write it as redis://host:6379/0", error.category()))
         })?;
         let sessions = Self {
-            client,
+            server,
             connection: Mutex::new(None),
+            breaker: Breaker::default(),
             limits: limits.clone(),
             put: Script::new(&format!("{SWEEP}{PUT}")),
-            get: Script::new(GET),
-            delete: Script::new(DELETE),
+            get: Script::new(&format!("{MAY_USE}{GET}")),
+            delete: Script::new(&format!("{MAY_USE}{DELETE}")),
             count: Script::new(&format!("{SWEEP}{COUNT}")),
         };
         sessions.counts().await.map_err(|problem| match problem {
@@ -104,48 +144,61 @@ impl RedisSessions {
         Ok(sessions)
     }
 
-    pub async fn put(
-        &self,
-        id: &str,
-        model: &str,
-        version: u64,
-        session: &Session,
-    ) -> Result<(), Problem> {
-        let bytes = session.save();
-        let life = self.limits.session_life.as_millis() as u64;
+    pub async fn put(&self, id: &str, client: &Client, kept: &Kept) -> Result<(), Problem> {
+        let bytes = kept.session.save();
+        let limits = &self.limits;
+        let own = client.part_of(limits.sessions, PARTS);
+        let own_bytes = client.part_of(limits.session_bytes, PARTS);
         let mut call = Self::call(&self.put, id);
-        call.arg(version).arg(model).arg(&bytes).arg(bytes.len() + OVERHEAD).arg(life);
-        call.arg(self.limits.sessions).arg(self.limits.session_bytes);
+        call.arg(kept.version).arg(&kept.model).arg(&bytes).arg(bytes.len() + OVERHEAD);
+        call.arg(limits.session_life.as_millis() as u64);
+        call.arg(limits.sessions)
+            .arg(limits.session_bytes)
+            .arg(&kept.owner)
+            .arg(own)
+            .arg(own_bytes);
         match self.invoke::<String>(&call).await?.as_str() {
             "ok" => Ok(()),
             "gone" => Err(Problem::Gone),
             "conflict" => Err(Problem::Conflict),
-            "many" => Err(too_many(&self.limits)),
-            _ => Err(too_large(&self.limits)),
+            "many" => Err(too_many(limits.sessions, false)),
+            "many own" => Err(too_many(own, true)),
+            "large own" => Err(too_large(own_bytes, true)),
+            _ => Err(too_large(limits.session_bytes, false)),
         }
     }
 
     pub async fn get<'a>(
         &self,
+        client: &Client,
         id: &str,
         translator: impl Fn(&str) -> Option<&'a Translator>,
     ) -> Result<Kept, Problem> {
         let mut call = Self::call(&self.get, id);
-        call.arg(self.limits.session_life.as_millis() as u64);
-        let (Some(model), Some(version), Some(bytes)) = self.invoke::<Found>(&call).await? else {
+        call.arg(self.limits.session_life.as_millis() as u64).arg(asking(client));
+        let (Some(model), Some(version), Some(bytes), Some(owner)) =
+            self.invoke::<Found>(&call).await?
+        else {
             return Err(Problem::Gone);
         };
-        let translator = translator(&model).ok_or_else(|| {
-            Problem::Away(format!("a session belongs to model {model}, which is not served here"))
-        })?;
-        let session = translator
-            .restore(&bytes)
-            .map_err(|error| Problem::Away(format!("a session cannot be restored: {error}")))?;
-        Ok(Kept { model, version, session })
+        // A session that cannot be used will not be usable later either: its document must begin anew.
+        let Some(translator) = translator(&model) else {
+            tracing::warn!("a session belongs to the model {model}, which is not served here");
+            return Err(Problem::Gone);
+        };
+        match translator.restore(&bytes) {
+            Ok(session) => Ok(Kept { model, owner, version, session }),
+            Err(error) => {
+                tracing::warn!("a session of the model {model} cannot be used: {error}");
+                Err(Problem::Gone)
+            }
+        }
     }
 
-    pub async fn delete(&self, id: &str) -> Result<(), Problem> {
-        let deleted: u64 = self.invoke(&Self::call(&self.delete, id)).await?;
+    pub async fn delete(&self, client: &Client, id: &str) -> Result<(), Problem> {
+        let mut call = Self::call(&self.delete, id);
+        call.arg(asking(client));
+        let deleted: u64 = self.invoke(&call).await?;
         if deleted == 0 { Err(Problem::Gone) } else { Ok(()) }
     }
 
@@ -158,23 +211,53 @@ impl RedisSessions {
         let mut call = script.prepare_invoke();
         call.key(format!("{PREFIX}session:{id}"));
         call.key(format!("{PREFIX}expiry")).key(format!("{PREFIX}sizes"));
+        call.key(format!("{PREFIX}owners"));
         call.arg(now.as_millis() as u64).arg(id);
         call
     }
 
+    /// Runs a script within [`PATIENCE`], unless the last one failed a moment ago.
+    async fn invoke<T: FromRedisValue>(&self, call: &ScriptInvocation<'_>) -> Result<T, Problem> {
+        let Some(attempt) = self.breaker.attempt() else {
+            return Err(Problem::Away("it did not answer a moment ago".into()));
+        };
+        let result = tokio::time::timeout(PATIENCE, self.run(call)).await;
+        match result {
+            Ok(Ok(result)) => {
+                attempt.succeeded();
+                Ok(result)
+            }
+            // An answer, though not the one that was hoped for: the server is there.
+            Ok(Err(error)) if !is_lost(&error) => {
+                attempt.succeeded();
+                Err(Problem::Away(error.to_string()))
+            }
+            Ok(Err(error)) => {
+                attempt.failed();
+                Err(Problem::Away(error.to_string()))
+            }
+            Err(_) => {
+                attempt.failed();
+                // Where somebody holds it, there is no connection yet.
+                if let Ok(mut held) = self.connection.try_lock() {
+                    *held = None;
+                }
+                Err(Problem::Away(format!("no answer within {} s", PATIENCE.as_secs())))
+            }
+        }
+    }
+
     /// Runs a script; where the connection was lost, once more with a new one. Every script may run
     /// twice: a second put of the same version says so.
-    async fn invoke<T: FromRedisValue>(&self, call: &ScriptInvocation<'_>) -> Result<T, Problem> {
-        let away = |error: RedisError| Problem::Away(error.to_string());
-        let mut connection = self.connect().await.map_err(away)?;
+    async fn run<T: FromRedisValue>(&self, call: &ScriptInvocation<'_>) -> Result<T, RedisError> {
+        let mut connection = self.connect().await?;
         match call.invoke_async(&mut connection).await {
-            Ok(result) => Ok(result),
-            Err(error) if error.is_io_error() || error.is_connection_dropped() => {
+            Err(error) if is_lost(&error) => {
                 *self.connection.lock().await = None;
-                let mut connection = self.connect().await.map_err(away)?;
-                call.invoke_async(&mut connection).await.map_err(away)
+                let mut connection = self.connect().await?;
+                call.invoke_async(&mut connection).await
             }
-            Err(error) => Err(away(error)),
+            result => result,
         }
     }
 
@@ -183,11 +266,21 @@ impl RedisSessions {
         if let Some(connection) = &*held {
             return Ok(connection.clone());
         }
-        let config = AsyncConnectionConfig::new()
-            .set_connection_timeout(Some(PATIENCE))
-            .set_response_timeout(Some(PATIENCE));
-        let connection = self.client.get_multiplexed_async_connection_with_config(&config).await?;
+        // `invoke` waits no longer than it may; a limit of the connection's own would be a second attempt.
+        let config =
+            AsyncConnectionConfig::new().set_connection_timeout(None).set_response_timeout(None);
+        let connection = self.server.get_multiplexed_async_connection_with_config(&config).await?;
         *held = Some(connection.clone());
         Ok(connection)
     }
+}
+
+/// Whether the server cannot be reached, rather than has refused something.
+fn is_lost(error: &RedisError) -> bool {
+    error.is_io_error() || error.is_connection_dropped() || error.is_timeout()
+}
+
+/// Whom the scripts ask about.
+fn asking(client: &Client) -> &str {
+    if client.has_key { &client.id } else { ADDRESS }
 }

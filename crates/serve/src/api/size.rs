@@ -1,0 +1,136 @@
+//! How large an answer may become, before anything is begun for it.
+//!
+//! Texts are small. Attention is not: a weight per word of the translation and word that it could look
+//! at. All of it can be bounded from the tokens of the sentences and the longest translation.
+
+use abridge_translate::Translator;
+
+use crate::engine::Order;
+use crate::error::{ApiError, Code};
+use crate::settings::Limits;
+
+/// Bytes of a token's text, rather more than fewer.
+const TOKEN: usize = 16;
+/// Bytes of a weight in JSON: `0.1234,`.
+const WEIGHT: usize = 8;
+
+/// What the answer to a document may need.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Size {
+    /// Bytes of all sentences together.
+    whole: usize,
+    /// Bytes of the largest, with where it looked.
+    largest: usize,
+    /// The place of the largest.
+    at: usize,
+    /// Bytes that are needed while the largest is computed.
+    work: usize,
+    sentences: usize,
+}
+
+impl Order {
+    /// What its answer may need.
+    pub fn size(&self, translator: &Translator) -> Size {
+        let Self { session, settings, lengths, .. } = self;
+        let config = translator.model().config();
+        let part = translator.longest_part(settings);
+        // The end is a token, too.
+        let written = settings.max_length.min(config.longest_translation()) + 1;
+        let remembered = session.remembered().map(|remembered| remembered.tokens.len());
+        let read: Vec<usize> = remembered
+            .chain(self.before_lengths.iter().chain(lengths).map(|length| length + 1))
+            .map(|tokens| tokens.min(part))
+            .collect();
+        let first = read.len() - lengths.len();
+        let mut size = Size { sentences: lengths.len(), ..Size::default() };
+        for (place, &length) in lengths.iter().enumerate() {
+            let parts = (length + 1).div_ceil(part);
+            let text = TOKEN * (length + written.saturating_mul(parts));
+            let mut own = text;
+            if self.attention {
+                let place = first + place;
+                let from = place.saturating_sub(session.context_size());
+                // The sentence itself, then all that it remembers, itself and translations included.
+                let mut weights = written * read[place];
+                for &tokens in read[from..=place].iter().chain(&read[from..place]) {
+                    let rows = config.entry_rows(tokens).max(tokens);
+                    weights += written * (tokens + rows) + rows * tokens;
+                }
+                own += WEIGHT * weights;
+                let layers = config.decoder_layers + config.heads;
+                size.work = size.work.max(weights * layers * size_of::<f32>());
+            }
+            size.whole = size.whole.saturating_add(own);
+            if own > size.largest {
+                (size.largest, size.at) = (own, place);
+            }
+        }
+        size
+    }
+}
+
+impl Size {
+    /// Bytes that a request of these documents needs at most, or why it is refused.
+    pub fn admit(
+        sizes: &[Self],
+        is_streamed: bool,
+        threads: usize,
+        limits: &Limits,
+    ) -> Result<usize, ApiError> {
+        let refuse = |what: &str, bytes: usize| {
+            let problem = format!(
+                "{what} could have {} MB, more than {}; ask for fewer or shorter sentences, a smaller \
+                 max_length, or no attention{}",
+                bytes.div_ceil(1_000_000),
+                limits.answer / 1_000_000,
+                if is_streamed { "" } else { ", or for a stream" },
+            );
+            ApiError::new(Code::TooLarge, problem)
+        };
+        let whole = sizes.iter().fold(0usize, |sum, size| sum.saturating_add(size.whole));
+        let largest = sizes.iter().max_by_key(|size| size.largest).copied().unwrap_or_default();
+        if largest.largest > limits.answer {
+            return Err(refuse("the answer to this sentence", largest.largest).at(largest.at));
+        }
+        if !is_streamed && whole > limits.answer {
+            return Err(refuse("the answer", whole));
+        }
+        let work = sizes.iter().map(|size| size.work).max().unwrap_or(0);
+        // With attention, a stream computes as many sentences ahead of its reader as there are threads.
+        let is_bounded = is_streamed && work > 0;
+        let ahead = largest.largest.saturating_mul(threads + 2);
+        let kept = if is_bounded { whole.min(ahead) } else { whole };
+        let sentences: usize = sizes.iter().map(|size| size.sentences).sum();
+        let bytes = kept.saturating_add(work.saturating_mul(threads.min(sentences)));
+        if bytes > limits.memory {
+            let megabytes = limits.memory / 1_000_000;
+            let problem = format!(
+                "this could take {} MB of memory, more than {megabytes}; ask for shorter sentences, \
+                 a smaller max_length, or no attention",
+                bytes.div_ceil(1_000_000)
+            );
+            return Err(ApiError::new(Code::TooLarge, problem));
+        }
+        Ok(bytes)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn large_answers_are_refused_before_they_are_begun() {
+        let limits = Limits { answer: 1000, ..Limits::default() };
+        let size = |whole, largest| Size { whole, largest, at: 3, work: 50, sentences: 9 };
+        assert_eq!(Size::admit(&[size(900, 100)], false, 2, &limits), Ok(1000));
+        let whole = Size::admit(&[size(900, 100), size(200, 10)], false, 2, &limits).unwrap_err();
+        assert!(whole.code == Code::TooLarge && whole.message.contains("stream"), "{whole}");
+        assert_eq!(Size::admit(&[size(9000, 100)], true, 2, &limits), Ok(500));
+        let one = Size::admit(&[size(9000, 2000)], true, 2, &limits).unwrap_err();
+        assert_eq!((one.code, one.index), (Code::TooLarge, Some(3)));
+        let limits = Limits { memory: 400, ..limits };
+        let much = Size::admit(&[size(900, 100)], true, 2, &limits).unwrap_err();
+        assert!(much.message.contains("memory"), "{much}");
+    }
+}

@@ -1,0 +1,362 @@
+//! Whose turn it is: which batch computes, which waits in the middle, and what begins next.
+//!
+//! As many batches compute as there are threads (`slots`). Before each step of the decoder a batch
+//! says what the step costs, which is charged to its clients: tokens × beam. When something else
+//! belongs to a client that has used less, the batch gives its slot away and waits until it is its turn
+//! again. So a large request is interrupted between any two steps, not between two sentences.
+//!
+//! A batch that waits keeps its memory, so there are only so many places for batches, and they may be
+//! only so large together.
+
+use std::collections::BTreeMap;
+
+use crate::fair::FairQueue;
+
+/// What a client that comes back may use before others go on: a sentence of 50 tokens with a beam of 5
+/// and what reading it costs, so that a single sentence is not interrupted.
+const CREDIT: f64 = 512.0;
+/// How far ahead of another client a batch may get before it gives its slot away: a switch costs little,
+/// but not nothing.
+const QUANTUM: f64 = 64.0;
+/// How much more a client may have used than the one whose batch it joins. Whoever has used more would
+/// slow down a batch that it has no claim to.
+const TOGETHER: f64 = 256.0;
+/// The cost of a batch at most, unless one sentence alone costs more: tokens × beam of 32 sentences of
+/// 200 tokens with a beam of 5. The decoder keeps two vectors per layer for each unit of it.
+pub(super) const BATCH_COST: usize = 32_000;
+/// Batches that may wait in the middle.
+pub(super) const INTERRUPTED: usize = 4;
+/// Batches of the greatest cost that fit beside one per thread.
+const SPARE: usize = 2;
+
+/// What waits to begin.
+pub(super) trait Waiting {
+    /// What it costs at most, tokens × beam.
+    fn cost(&self) -> usize;
+    /// Whether nobody wants it any more.
+    fn is_cancelled(&self) -> bool;
+}
+
+/// A batch that was begun.
+#[derive(Clone, Debug)]
+pub(super) struct Begun {
+    number: u64,
+    /// Its clients, each with its share of what a step costs; they add up to one.
+    clients: Vec<(String, f64)>,
+    cost: usize,
+}
+
+/// The turns of all batches and of what waits.
+#[derive(Debug)]
+pub(super) struct Schedule<J> {
+    pub queue: FairQueue<J>,
+    /// Batches that compute at once.
+    slots: usize,
+    free_slots: usize,
+    /// Batches that could be begun.
+    free_places: usize,
+    /// The cost of all batches that were begun.
+    begun_cost: usize,
+    begun: u64,
+    /// Batches that wait for a slot in the middle, and whether nobody wants them any more.
+    interrupted: BTreeMap<u64, Begun>,
+}
+
+impl<J: Waiting> Schedule<J> {
+    pub fn new(slots: usize) -> Self {
+        Self {
+            queue: FairQueue::new(CREDIT),
+            slots,
+            free_slots: slots,
+            free_places: slots + INTERRUPTED,
+            begun_cost: 0,
+            begun: 0,
+            interrupted: BTreeMap::new(),
+        }
+    }
+
+    /// Takes what is to be computed next, if it is its turn: a first job, and others that fit it. `fits`
+    /// is given what was taken so far.
+    pub fn begin(
+        &mut self,
+        most: usize,
+        mut fits: impl FnMut(&[(String, J)], &J) -> bool,
+    ) -> Option<(Begun, Vec<J>)> {
+        self.queue.retain(|job| !job.is_cancelled());
+        let (_, used) = self.queue.next(|client, job| self.has_room(client, job))?;
+        let is_first = self.interrupted.values().all(|batch| used < self.used(batch));
+        if self.free_slots == 0 || !is_first {
+            return None;
+        }
+        let mut taken: Vec<(String, J)> = Vec::new();
+        let mut cost = 0;
+        while taken.len() < most {
+            // The queue cannot be asked about itself while it is taken from.
+            let clients: Vec<String> = self.clients_with_room(&mut |client, job| {
+                let is_near = self.queue.used(client) <= used + TOGETHER;
+                let is_small = cost + job.cost() <= BATCH_COST;
+                taken.is_empty() || is_near && is_small && fits(&taken, job)
+            });
+            let Some(next) = self.queue.pop(|client, _| clients.iter().any(|c| c == client)) else {
+                break;
+            };
+            cost += next.1.cost();
+            taken.push(next);
+        }
+        self.free_slots -= 1;
+        self.free_places -= 1;
+        self.begun_cost += cost;
+        self.begun += 1;
+        let mut clients: Vec<(String, f64)> = Vec::new();
+        // What only reads costs nothing beforehand, but its steps are charged to somebody, too.
+        let weight = |job: &J| job.cost().max(1) as f64;
+        let whole: f64 = taken.iter().map(|(_, job)| weight(job)).sum();
+        for (client, job) in &taken {
+            let share = weight(job) / whole;
+            match clients.iter_mut().find(|(known, _)| known == client) {
+                Some((_, shares)) => *shares += share,
+                None => clients.push((client.clone(), share)),
+            }
+        }
+        for (client, _) in &clients {
+            self.queue.begin(client);
+        }
+        let batch = Begun { number: self.begun, clients, cost };
+        Some((batch, taken.into_iter().map(|(_, job)| job).collect()))
+    }
+
+    /// The clients whose first job could begin and is wanted.
+    fn clients_with_room(&self, is_wanted: &mut dyn FnMut(&str, &J) -> bool) -> Vec<String> {
+        let mut clients = Vec::new();
+        // Suitable for none: every client is asked once.
+        let _ = self.queue.next(|client, job| {
+            if self.has_room(client, job) && is_wanted(client, job) {
+                clients.push(client.to_owned());
+            }
+            false
+        });
+        clients
+    }
+
+    /// Whether a job could begin if it had a slot.
+    fn has_room(&self, client: &str, job: &J) -> bool {
+        let at_work = self.queue.at_work(client);
+        // A client that has a batch already leaves places to those that have none.
+        let left = if at_work == 0 { 0 } else { INTERRUPTED / 2 };
+        let most = (self.slots + SPARE) * BATCH_COST;
+        self.free_places > left
+            && at_work < self.slots
+            && (self.begun_cost == 0 || self.begun_cost + job.cost() <= most)
+    }
+
+    /// Charges a step to the clients of a batch that computes.
+    pub fn charge(&mut self, batch: &Begun, cost: usize) {
+        for (client, share) in &batch.clients {
+            self.queue.charge(client, cost as f64 * share);
+        }
+    }
+
+    /// Whether something else should be computed before the batch goes on.
+    pub fn gives_way(&self, batch: &Begun) -> bool {
+        let own = self.used(batch) - QUANTUM;
+        let next = self.queue.next(|client, job| self.has_room(client, job));
+        next.is_some_and(|(_, used)| used < own)
+            || self.interrupted.values().any(|other| self.used(other) < own)
+    }
+
+    /// A batch that computes gives its slot away.
+    pub fn interrupt(&mut self, batch: &Begun) {
+        self.free_slots += 1;
+        self.interrupted.insert(batch.number, batch.clone());
+    }
+
+    /// Gives an interrupted batch a slot, if it is its turn. One that nobody wants any more goes first:
+    /// it only has to end.
+    pub fn resume(&mut self, batch: &Begun, is_cancelled: bool) -> bool {
+        let own = self.used(batch);
+        let is_first = is_cancelled
+            || self.interrupted.values().all(|other| {
+                let used = self.used(other);
+                own < used || own <= used && batch.number <= other.number
+            }) && self
+                .queue
+                .next(|client, job| self.has_room(client, job))
+                .is_none_or(|(_, used)| own <= used);
+        if self.free_slots == 0 || !is_first {
+            return false;
+        }
+        self.free_slots -= 1;
+        self.interrupted.remove(&batch.number);
+        true
+    }
+
+    /// A batch that computed has ended.
+    pub fn end(&mut self, batch: &Begun) {
+        self.free_slots += 1;
+        self.free_places += 1;
+        self.begun_cost -= batch.cost;
+        for (client, _) in &batch.clients {
+            self.queue.end(client);
+        }
+    }
+
+    /// Slots that nothing computes in.
+    pub fn free_slots(&self) -> usize {
+        self.free_slots
+    }
+
+    /// What the client of a batch with the best claim has used.
+    fn used(&self, batch: &Begun) -> f64 {
+        let used = batch.clients.iter().map(|(client, _)| self.queue.used(client));
+        used.reduce(f64::min).unwrap_or(f64::INFINITY)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    struct Job {
+        name: &'static str,
+        cost: usize,
+    }
+
+    impl Waiting for Job {
+        fn cost(&self) -> usize {
+            self.cost
+        }
+
+        fn is_cancelled(&self) -> bool {
+            false
+        }
+    }
+
+    /// Batches that are computed in turns of one step, as the engine's threads do it.
+    struct Simulation {
+        schedule: Schedule<Job>,
+        computing: Vec<(Begun, &'static str, usize)>,
+        interrupted: Vec<(Begun, &'static str, usize)>,
+        ended: Vec<&'static str>,
+    }
+
+    impl Simulation {
+        fn new(slots: usize) -> Self {
+            let schedule = Schedule::new(slots);
+            Self { schedule, computing: vec![], interrupted: vec![], ended: vec![] }
+        }
+
+        fn push(&mut self, client: &str, name: &'static str, cost: usize) {
+            self.schedule.queue.push(client, Job { name, cost });
+        }
+
+        /// Every batch that computes makes one step of this cost, or less if less is left.
+        fn step(&mut self, cost: usize) {
+            loop {
+                if let Some((batch, jobs)) = self.schedule.begin(1, |_, _| false) {
+                    self.computing.push((batch, jobs[0].name, jobs[0].cost));
+                } else if let Some(place) = (0..self.interrupted.len())
+                    .find(|&place| self.schedule.resume(&self.interrupted[place].0, false))
+                {
+                    self.computing.push(self.interrupted.remove(place));
+                } else {
+                    break;
+                }
+            }
+            for (batch, name, left) in std::mem::take(&mut self.computing) {
+                let done = cost.min(left);
+                self.schedule.charge(&batch, done);
+                if left == done {
+                    self.schedule.end(&batch);
+                    self.ended.push(name);
+                } else if self.schedule.gives_way(&batch) {
+                    self.schedule.interrupt(&batch);
+                    self.interrupted.push((batch, name, left - done));
+                } else {
+                    self.computing.push((batch, name, left - done));
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_single_sentence_waits_for_a_step_and_not_for_a_request() {
+        for slots in [1, 2, 8] {
+            let mut simulation = Simulation::new(slots);
+            for _ in 0..100 {
+                simulation.push("large", "large", 16_000);
+            }
+            (0..300).for_each(|_| simulation.step(48));
+            simulation.push("small", "small", 250);
+            // Its own time is 250 / 5 = 50 steps of five hypotheses each.
+            let mut steps = 0;
+            while !simulation.ended.contains(&"small") {
+                steps += 1;
+                simulation.step(5);
+                assert!(steps < 1000, "{slots} slots");
+            }
+            assert!(steps <= 52, "{steps} steps with {slots} slots");
+        }
+    }
+
+    #[test]
+    fn two_large_requests_share_equally() {
+        let mut simulation = Simulation::new(1);
+        for _ in 0..100 {
+            simulation.push("a", "a", 16_000);
+        }
+        (0..1000).for_each(|_| simulation.step(48));
+        for _ in 0..100 {
+            simulation.push("b", "b", 16_000);
+        }
+        let before = simulation.ended.len();
+        (0..10_000).for_each(|_| simulation.step(48));
+        let ended = &simulation.ended[before..];
+        let a = ended.iter().filter(|name| **name == "a").count();
+        let b = ended.iter().filter(|name| **name == "b").count();
+        assert!(a + b >= 28 && a.abs_diff(b) <= 1, "{a} and {b}");
+    }
+
+    #[test]
+    fn batches_in_the_middle_are_bounded() {
+        let mut simulation = Simulation::new(2);
+        let clients = ["a", "b", "c", "d", "e", "f", "g", "h"];
+        for client in clients {
+            for _ in 0..10 {
+                simulation.push(client, client, 32_000);
+            }
+        }
+        for _ in 0..20_000 {
+            simulation.step(100);
+            let begun = simulation.computing.len() + simulation.interrupted.len();
+            assert!(begun <= 2 + INTERRUPTED);
+            assert!(simulation.schedule.begun_cost <= 4 * BATCH_COST);
+        }
+        for client in clients {
+            assert!(simulation.ended.contains(&client), "{client}");
+        }
+    }
+
+    #[test]
+    fn one_that_costs_more_than_anything_may_is_computed_alone() {
+        let mut simulation = Simulation::new(1);
+        simulation.push("a", "huge", 10 * BATCH_COST);
+        simulation.push("a", "small", 10);
+        (0..100).for_each(|_| simulation.step(BATCH_COST));
+        assert_eq!(simulation.ended, ["huge", "small"]);
+    }
+
+    #[test]
+    fn a_batch_is_not_slowed_down_by_whoever_has_used_more() {
+        let mut schedule: Schedule<Job> = Schedule::new(1);
+        schedule.queue.push("large", Job { name: "large 1", cost: 1000 });
+        let (large, _) = schedule.begin(8, |_, _| true).unwrap();
+        schedule.charge(&large, 1000);
+        schedule.queue.push("large", Job { name: "large 2", cost: 1000 });
+        schedule.queue.push("small", Job { name: "small 1", cost: 100 });
+        schedule.queue.push("other", Job { name: "small 2", cost: 100 });
+        schedule.end(&large);
+        let (_, jobs) = schedule.begin(8, |_, _| true).unwrap();
+        let names: Vec<&str> = jobs.iter().map(|job| job.name).collect();
+        assert_eq!(names, ["small 1", "small 2"]);
+    }
+}

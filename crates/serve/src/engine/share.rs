@@ -1,0 +1,116 @@
+//! How much of an order is translated in one turn, and what that costs.
+//!
+//! Cost is tokens × beam: what the decoder computes and what it keeps. A turn is cut so that no step
+//! of the decoder is long and so that what it keeps fits the memory that a batch may have.
+
+use abridge_translate::{BeamSettings, Translator};
+
+use super::schedule::BATCH_COST;
+
+/// Sentences that one order gives to a batch.
+const SENTENCES: usize = 16;
+/// The same of an order whose reader watches sentences come.
+const STREAMED: usize = 4;
+/// Hypotheses of a batch: what one step computes, and so how long others wait for it.
+pub(super) const ROWS: usize = 80;
+/// Source tokens that are read at once.
+pub(super) const TOKENS: usize = 512;
+
+/// What the sentences of an order cost.
+#[derive(Debug)]
+pub(super) struct Costs {
+    /// The tokens of each.
+    lengths: Vec<usize>,
+    beam: usize,
+    /// Source tokens that are translated at once; more are translated in parts.
+    part: usize,
+    /// Tokens of a translation at most.
+    longest: usize,
+    /// Sentences of a turn at most.
+    most: usize,
+}
+
+/// Sentences that are translated in one turn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Share {
+    pub from: usize,
+    pub to: usize,
+    /// Tokens × beam at most.
+    pub cost: usize,
+    /// Hypotheses at most.
+    pub rows: usize,
+    /// The tokens of the longest sentence, rounded up: sentences that differ in it are not translated
+    /// together, for the short ones would wait for the long ones.
+    pub size: usize,
+}
+
+impl Costs {
+    pub fn new(
+        translator: &Translator,
+        settings: &BeamSettings,
+        lengths: Vec<usize>,
+        attention: bool,
+        is_streamed: bool,
+    ) -> Self {
+        let longest = translator.model().config().longest_translation();
+        Self {
+            lengths,
+            beam: settings.beam,
+            part: translator.longest_part(settings),
+            longest: settings.max_length.min(longest) + 1,
+            // The weights of a sentence are as many as its tokens times those of its translation.
+            most: if attention {
+                1
+            } else if is_streamed {
+                STREAMED
+            } else {
+                SENTENCES
+            },
+        }
+    }
+
+    /// The sentences of the next turn: at least one, if there is one.
+    pub fn share(&self, from: usize) -> Share {
+        let mut share = Share { from, to: from, cost: 0, rows: 0, size: 0 };
+        let mut tokens = 0;
+        for length in self.lengths.iter().skip(from).take(self.most) {
+            let rows = (length + 1).div_ceil(self.part).saturating_mul(self.beam);
+            let cost = rows.saturating_mul(self.longest);
+            let is_full = share.rows + rows > ROWS
+                || share.cost.saturating_add(cost) > BATCH_COST
+                || tokens + length > 2 * TOKENS;
+            if share.to > from && is_full {
+                break;
+            }
+            share.to += 1;
+            share.rows += rows;
+            share.cost = share.cost.saturating_add(cost);
+            share.size = share.size.max(length.next_power_of_two().max(32));
+            tokens += length;
+        }
+        share
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn costs(lengths: Vec<usize>, beam: usize, longest: usize) -> Costs {
+        Costs { lengths, beam, part: 1024, longest, most: SENTENCES }
+    }
+
+    #[test]
+    fn turns_are_cut_by_cost() {
+        let plain = costs(vec![20; 256], 5, 201).share(0);
+        assert_eq!((plain.to, plain.rows, plain.size), (16, 80, 32));
+        let last = costs(vec![20; 18], 5, 201).share(16);
+        assert_eq!((last.from, last.to), (16, 18));
+        // The largest that is legal: one sentence at a time.
+        let large = costs(vec![996; 256], 16, 1025).share(3);
+        assert_eq!((large.to, large.rows, large.cost, large.size), (4, 16, 16_400, 1024));
+        assert_eq!(costs(Vec::new(), 5, 201).share(0).cost, 0);
+        let beyond = costs(vec![usize::MAX - 1], usize::MAX, usize::MAX).share(0);
+        assert_eq!((beyond.to, beyond.cost), (1, usize::MAX));
+    }
+}
