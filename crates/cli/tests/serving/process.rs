@@ -77,13 +77,24 @@ pub fn serve_at(listen: &str, model: &Path, more: &[&str]) -> Process {
 
 /// A request and its answer; status 0 where the connection broke.
 pub fn request(server: &Process, method: &str, path: &str, body: &Value) -> (u16, Value) {
+    request_with(server, "", method, path, body)
+}
+
+/// The same with a key.
+pub fn request_with(
+    server: &Process,
+    key: &str,
+    method: &str,
+    path: &str,
+    body: &Value,
+) -> (u16, Value) {
     let mut stream = TcpStream::connect(&server.address).unwrap();
     stream.set_read_timeout(Some(Duration::from_mins(1))).unwrap();
     let body = body.to_string();
     write!(
         stream,
-        "{method} {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nContent-Type: application/json\r\n\
-         Content-Length: {}\r\n\r\n{body}",
+        "{method} {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nX-API-Key: {key}\r\n\
+         Content-Type: application/json\r\nContent-Length: {}\r\n\r\n{body}",
         body.len()
     )
     .unwrap();

@@ -8,7 +8,7 @@ use abridge_translate::{BeamSettings, Translation, Translator};
 use burn::tensor::Device;
 use serde_json::{Value, json};
 
-use crate::process::{self, Process, request, serve, write_model};
+use crate::process::{self, Process, request, request_with, serve, write_model};
 
 #[test]
 #[ignore = "needs redis-server; .ci/run runs it"]
@@ -98,5 +98,47 @@ fn a_replica_goes_on_where_a_killed_one_was() {
     assert_eq!(request(&second, "POST", "/v1/translate", &alone).0, 200);
     let port = redis.address.rsplit(':').next().unwrap().parse().unwrap();
     let _again = process::redis(directory.path(), port);
-    assert_eq!(request(&second, "GET", "/readyz", &Value::Null).0, 200);
+    // The server asks again once a second.
+    let is_ready = (0..100).any(|_| {
+        std::thread::sleep(Duration::from_millis(100));
+        request(&second, "GET", "/readyz", &Value::Null).0 == 200
+    });
+    assert!(is_ready);
+}
+
+#[test]
+#[ignore = "needs redis-server; .ci/run runs it"]
+fn a_session_in_redis_belongs_to_its_key() {
+    let directory = tempfile::tempdir().unwrap();
+    let model = directory.path().join("model");
+    write_model(&model, &["it was a lamp.".to_owned(), "the river saw it.".to_owned()]);
+    let (mine, yours) = ("mine-0123456789abcdef", "yours-0123456789abcdef");
+    let keys = directory.path().join("keys");
+    std::fs::write(&keys, format!("{mine}\n{yours}\n")).unwrap();
+    let redis = process::redis(directory.path(), process::free_port());
+    let place = format!("redis://{}/0", redis.address);
+    let shared = ["--sessions", &place, "--max-sessions", "8"];
+    let keyed = || serve(&model, &[&shared[..], &["--keys", keys.to_str().unwrap()]].concat());
+    let (first, second, open) = (keyed(), keyed(), serve(&model, &shared));
+    let begin =
+        |server: &Process, key: &str| request_with(server, key, "POST", "/v1/sessions", &json!({}));
+    let (status, created) = begin(&first, mine);
+    assert_eq!(status, 201, "{created}");
+    let path = format!("/v1/sessions/{}", created["id"].as_str().unwrap());
+    for (server, key) in [(&first, yours), (&second, yours), (&open, "")] {
+        let next = json!({"sentences": ["it was."], "options": {"beam": 1, "max_length": 4}});
+        for (method, path, body) in [
+            ("GET", path.clone(), &Value::Null),
+            ("POST", format!("{path}/translate"), &next),
+            ("DELETE", path.clone(), &Value::Null),
+        ] {
+            assert_eq!(request_with(server, key, method, &path, body).0, 410, "{key} {method}");
+        }
+    }
+    assert_eq!(request_with(&second, mine, "GET", &path, &Value::Null).0, 200);
+    // A quarter of eight, over all replicas.
+    assert_eq!((begin(&second, mine).0, begin(&first, mine).0), (201, 503));
+    assert_eq!(begin(&first, yours).0, 201);
+    assert_eq!(request_with(&second, mine, "DELETE", &path, &Value::Null).0, 204);
+    assert_eq!(begin(&first, mine).0, 201, "there is room again");
 }
