@@ -20,6 +20,7 @@ mod content;
 mod header;
 mod map;
 mod reader;
+mod shard;
 
 pub use content::{EncodedSide, StoreContent};
 pub use reader::{Side, TokenStore};

@@ -3,8 +3,7 @@
 use std::ops::Range;
 use std::path::Path;
 
-use super::header::{Header, Layout, u64_at};
-use super::map::Bytes;
+use super::shard::Shard;
 use crate::{Error, Result};
 
 /// The source or the target side of a corpus.
@@ -16,105 +15,74 @@ pub enum Side {
     Target,
 }
 
-/// A split of a prepared corpus: documents of sentences of token ids, on both sides.
+/// A split of a prepared corpus: documents of sentences of token ids, on both sides, in one file or
+/// several.
 ///
-/// Sentences are numbered through the whole split, in order; a document is a range of them.
+/// Sentences and documents are numbered through all files, in order; a document is a range of
+/// sentences.
 #[derive(Debug)]
 pub struct TokenStore {
-    bytes: Bytes,
-    header: Header,
-    layout: Layout,
+    shards: Vec<Shard>,
+    /// The first document and the first sentence of each file, and the totals at the end.
+    document_starts: Vec<usize>,
+    sentence_starts: Vec<usize>,
 }
 
 impl TokenStore {
     /// Opens a file and checks all of it.
     pub fn open(path: &Path) -> Result<Self> {
-        Self::check(Bytes::map(path)?).map_err(|error| {
-            error.in_file(path).remedy("run `abridge prepare` again to write it anew")
-        })
+        Self::new(vec![Shard::open(path)?])
     }
 
     /// A store whose bytes are in memory.
     pub fn from_bytes(bytes: Vec<u8>) -> Result<Self> {
-        Self::check(Bytes::Owned(bytes))
+        Self::new(vec![Shard::from_bytes(bytes)?])
     }
 
-    fn check(bytes: Bytes) -> Result<Self> {
-        let damaged = |reason: String| Error::new(format!("damaged token store: {reason}"));
-        let (header, layout) = Header::check(&bytes).map_err(damaged)?;
-        let store = Self { bytes, header, layout };
-        store.check_content().map_err(|reason| damaged(reason.into()))?;
-        Ok(store)
+    /// One store after the other, as one.
+    pub fn join(stores: Vec<Self>) -> Result<Self> {
+        Self::new(stores.into_iter().flat_map(|store| store.shards).collect())
     }
 
-    /// What a checksum does not promise: that the writer wrote sense.
-    fn check_content(&self) -> std::result::Result<(), &'static str> {
-        let Header { sentences, source_tokens, target_tokens, name_bytes, .. } = self.header;
-        let sections = [
-            (&self.layout.documents, sentences),
-            (&self.layout.source_offsets, source_tokens),
-            (&self.layout.target_offsets, target_tokens),
-            (&self.layout.name_offsets, name_bytes),
-        ];
-        for (section, total) in sections {
-            let offsets = self.bytes[section.clone()].as_chunks::<8>().0;
-            let mut previous = 0;
-            for (index, offset) in offsets.iter().enumerate() {
-                let offset = u64::from_le_bytes(*offset);
-                if offset < previous || (index == 0 && offset != 0) {
-                    return Err("its offsets are not in order");
-                }
-                previous = offset;
-            }
-            if previous != total {
-                return Err("its offsets do not end where its content ends");
-            }
+    fn new(shards: Vec<Shard>) -> Result<Self> {
+        let kind = |shard: &Shard| {
+            let sides = [Side::Source, Side::Target].map(|side| shard.vocabulary_size(side));
+            (sides, shard.has_target())
+        };
+        if shards.windows(2).any(|pair| kind(&pair[0]) != kind(&pair[1])) {
+            return Err(Error::new("the token stores do not have the same vocabularies")
+                .remedy("prepare their texts together"));
         }
-        for side in [Side::Source, Side::Target] {
-            let limit = self.vocabulary_size(side) as u64;
-            let tokens = self.bytes[self.tokens(side)].as_chunks::<4>().0;
-            if tokens.iter().any(|&id| u64::from(u32::from_le_bytes(id)) >= limit) {
-                return Err("it holds a token that is not in its vocabulary");
-            }
-        }
-        let names = std::str::from_utf8(&self.bytes[self.layout.names.clone()]);
-        let names = names.map_err(|_| "a document name is not UTF-8")?;
-        let boundary = |document| names.is_char_boundary(self.name_range(document).start);
-        if !(0..self.documents()).all(boundary) {
-            return Err("a document name is cut in the middle of a character");
-        }
-        Ok(())
+        Ok(Self {
+            document_starts: starts(shards.iter().map(Shard::documents)),
+            sentence_starts: starts(shards.iter().map(Shard::sentences)),
+            shards,
+        })
     }
 
     /// The number of documents.
     pub fn documents(&self) -> usize {
-        self.header.documents as usize
+        self.document_starts[self.shards.len()]
     }
 
     /// The number of sentences in all documents.
     pub fn sentences(&self) -> usize {
-        self.header.sentences as usize
+        self.sentence_starts[self.shards.len()]
     }
 
     /// Whether the translations are there.
     pub fn has_target(&self) -> bool {
-        self.header.has_target
+        self.shards.first().is_some_and(Shard::has_target)
     }
 
     /// All tokens of one side, without `</s>`.
     pub fn token_count(&self, side: Side) -> usize {
-        match side {
-            Side::Source => self.header.source_tokens as usize,
-            Side::Target => self.header.target_tokens as usize,
-        }
+        self.shards.iter().map(|shard| shard.token_count(side)).sum()
     }
 
     /// The size of the vocabulary that the ids of one side belong to; 0 if that side is missing.
     pub fn vocabulary_size(&self, side: Side) -> usize {
-        match side {
-            Side::Source => self.header.source_vocabulary as usize,
-            Side::Target => self.header.target_vocabulary as usize,
-        }
+        self.shards.first().map_or(0, |shard| shard.vocabulary_size(side))
     }
 
     /// The sentences of a document.
@@ -122,7 +90,9 @@ impl TokenStore {
     /// # Panics
     /// If there are not that many documents.
     pub fn document(&self, document: usize) -> Range<usize> {
-        self.range(&self.layout.documents, document)
+        let (shard, inside) = locate(&self.document_starts, document);
+        let Range { start, end } = self.shards[shard].document(inside);
+        self.sentence_starts[shard] + start..self.sentence_starts[shard] + end
     }
 
     /// The name of a document.
@@ -130,10 +100,8 @@ impl TokenStore {
     /// # Panics
     /// If there are not that many documents.
     pub fn document_name(&self, document: usize) -> &str {
-        let range = self.name_range(document);
-        let bytes = &self.bytes[self.layout.names.clone()][range];
-        // Opening has checked this.
-        std::str::from_utf8(bytes).unwrap_or_default()
+        let (shard, inside) = locate(&self.document_starts, document);
+        self.shards[shard].document_name(inside)
     }
 
     /// The document that a sentence belongs to.
@@ -141,14 +109,8 @@ impl TokenStore {
     /// # Panics
     /// If there are not that many sentences.
     pub fn document_of(&self, sentence: usize) -> usize {
-        assert!(sentence < self.sentences(), "there is no sentence {sentence}");
-        let (mut low, mut high) = (0, self.documents());
-        // The last document whose first sentence is not after this one.
-        while high - low > 1 {
-            let middle = usize::midpoint(low, high);
-            if self.document(middle).start <= sentence { low = middle } else { high = middle }
-        }
-        low
+        let (shard, inside) = locate(&self.sentence_starts, sentence);
+        self.document_starts[shard] + self.shards[shard].document_of(inside)
     }
 
     /// The number of tokens of a sentence, without `</s>`; 0 on a side that is missing.
@@ -156,7 +118,8 @@ impl TokenStore {
     /// # Panics
     /// If there are not that many sentences.
     pub fn length(&self, side: Side, sentence: usize) -> usize {
-        self.token_range(side, sentence).len()
+        let (shard, inside) = locate(&self.sentence_starts, sentence);
+        self.shards[shard].length(side, inside)
     }
 
     /// Appends the tokens of a sentence, without `</s>`; nothing on a side that is missing.
@@ -164,33 +127,25 @@ impl TokenStore {
     /// # Panics
     /// If there are not that many sentences.
     pub fn append(&self, side: Side, sentence: usize, tokens: &mut Vec<u32>) {
-        let range = self.token_range(side, sentence);
-        let bytes = &self.bytes[self.tokens(side)][4 * range.start..4 * range.end];
-        tokens.extend(bytes.as_chunks::<4>().0.iter().map(|&id| u32::from_le_bytes(id)));
+        let (shard, inside) = locate(&self.sentence_starts, sentence);
+        self.shards[shard].append(side, inside, tokens);
     }
+}
 
-    fn token_range(&self, side: Side, sentence: usize) -> Range<usize> {
-        assert!(sentence < self.sentences(), "there is no sentence {sentence}");
-        match side {
-            Side::Source => self.range(&self.layout.source_offsets, sentence),
-            Side::Target if self.has_target() => self.range(&self.layout.target_offsets, sentence),
-            Side::Target => 0..0,
-        }
+/// Where each of some consecutive ranges starts, and where the last ends.
+fn starts(counts: impl Iterator<Item = usize>) -> Vec<usize> {
+    let mut starts = vec![0];
+    for count in counts {
+        starts.push(starts[starts.len() - 1] + count);
     }
+    starts
+}
 
-    fn tokens(&self, side: Side) -> Range<usize> {
-        match side {
-            Side::Source => self.layout.source_tokens.clone(),
-            Side::Target => self.layout.target_tokens.clone(),
-        }
-    }
-
-    fn name_range(&self, document: usize) -> Range<usize> {
-        self.range(&self.layout.name_offsets, document)
-    }
-
-    fn range(&self, section: &Range<usize>, index: usize) -> Range<usize> {
-        let offsets = &self.bytes[section.clone()];
-        u64_at(offsets, 8 * index) as usize..u64_at(offsets, 8 * index + 8) as usize
-    }
+/// The range that holds a number, and the number's place in it.
+fn locate(starts: &[usize], number: usize) -> (usize, usize) {
+    let last = starts.len() - 1;
+    assert!(number < starts[last], "there is no number {number} among {}", starts[last]);
+    // Empty ranges start where the next one does, so this is the last that starts in time.
+    let range = starts[..last].partition_point(|&start| start <= number) - 1;
+    (range, number - starts[range])
 }

@@ -50,6 +50,31 @@ fn sentences_and_documents_are_found() {
 }
 
 #[test]
+fn joined_stores_count_on() {
+    let parts = [vec![vec![(3, 2), (0, 1)], vec![(4, 4)]], vec![vec![]], vec![vec![(2, 5)]]];
+    let open = |documents: &[Vec<(usize, usize)>]| {
+        TokenStore::from_bytes(content(documents).to_bytes().unwrap()).unwrap()
+    };
+    let joined = TokenStore::join(parts.iter().map(|part| open(part)).collect()).unwrap();
+    let whole = open(&parts.concat());
+    assert_eq!((joined.documents(), joined.sentences()), (4, 4));
+    assert_eq!(joined.token_count(Side::Target), whole.token_count(Side::Target));
+    for document in 0..4 {
+        assert_eq!(joined.document(document), whole.document(document));
+    }
+    for sentence in 0..4 {
+        assert_eq!(joined.document_of(sentence), whole.document_of(sentence));
+        for side in [Side::Source, Side::Target] {
+            assert_eq!(joined.length(side, sentence), whole.length(side, sentence));
+        }
+    }
+    let source_only = StoreContent { target: None, ..content(&parts[0]) };
+    let source_only = TokenStore::from_bytes(source_only.to_bytes().unwrap()).unwrap();
+    let error = TokenStore::join(vec![open(&parts[0]), source_only]).unwrap_err().to_string();
+    assert!(error.contains("same vocabularies"), "{error}");
+}
+
+#[test]
 fn a_store_may_lack_the_target_side() {
     let content = StoreContent { target: None, ..small() };
     let store = TokenStore::from_bytes(content.to_bytes().unwrap()).unwrap();
