@@ -19,8 +19,8 @@ const LARGEST_FILE: u64 = 8 << 30;
 /// The mark that some editors put before the first character of a file.
 pub(super) const BYTE_ORDER_MARK: &str = "\u{feff}";
 
-const GZIP: &[u8] = &[0x1f, 0x8b];
-const ZSTANDARD: &[u8] = &[0x28, 0xb5, 0x2f, 0xfd];
+pub(super) const GZIP: &[u8] = &[0x1f, 0x8b];
+pub(super) const ZSTANDARD: &[u8] = &[0x28, 0xb5, 0x2f, 0xfd];
 
 /// The text of a file and the name for error messages.
 #[derive(Clone, Debug, Default)]

@@ -97,27 +97,9 @@ fn parse(file: &TextFile) -> Result<(Vec<Document>, JsonlLayout)> {
             continue;
         }
         let number = index + 1;
-        let line: Line<'_> = serde_json::from_str(text).map_err(|error| {
-            file.error(number, format!("not a document: {error}"))
-                .remedy(r#"a line is {"id": "…", "source": ["…"], "target": ["…"]}"#)
-        })?;
-        let id = id(&line, file, number)?;
-        ids.begin(&id, number, file)?;
-        let sources = texts(line.source, "source", file, number)?;
-        let target = line.target.filter(|value| value.get() != "null");
-        let target = target.map(|value| texts(value, "target", file, number)).transpose()?;
-        if let Some(target) = target.as_ref().filter(|target| target.len() != sources.len()) {
-            let problem =
-                format!("{} source segments, but {} target segments", sources.len(), target.len());
-            return Err(file.error(number, problem).remedy("every segment needs a translation"));
-        }
-        let segments = match target {
-            Some(target) => {
-                sources.into_iter().zip(target).map(|(s, t)| Segment::pair(s, t)).collect()
-            }
-            None => sources.into_iter().map(Segment::new).collect(),
-        };
-        documents.push(Document::new(id, segments));
+        let (line, document) = parse_line(text, file, number)?;
+        ids.begin(&document.id, number, file)?;
+        documents.push(document);
         let place = |value: &RawValue| {
             // A raw value borrows from the line, so the distance of the two is its place.
             let start = range.start + (value.get().as_ptr() as usize - text.as_ptr() as usize);
@@ -133,6 +115,32 @@ fn parse(file: &TextFile) -> Result<(Vec<Document>, JsonlLayout)> {
         targets.push(TargetPlace { range, missing: line.target.is_none() });
     }
     Ok((documents, JsonlLayout { text: file.text.clone(), targets }))
+}
+
+/// The document of one line, as lines come when a file is read bit by bit; `file` is for errors.
+pub(super) fn document(text: &str, file: &TextFile, number: usize) -> Result<Document> {
+    parse_line(text, file, number).map(|(_, document)| document)
+}
+
+fn parse_line<'a>(text: &'a str, file: &TextFile, number: usize) -> Result<(Line<'a>, Document)> {
+    let line: Line<'_> = serde_json::from_str(text).map_err(|error| {
+        file.error(number, format!("not a document: {error}"))
+            .remedy(r#"a line is {"id": "…", "source": ["…"], "target": ["…"]}"#)
+    })?;
+    let id = id(&line, file, number)?;
+    let sources = texts(line.source, "source", file, number)?;
+    let target = line.target.filter(|value| value.get() != "null");
+    let target = target.map(|value| texts(value, "target", file, number)).transpose()?;
+    if let Some(target) = target.as_ref().filter(|target| target.len() != sources.len()) {
+        let problem =
+            format!("{} source segments, but {} target segments", sources.len(), target.len());
+        return Err(file.error(number, problem).remedy("every segment needs a translation"));
+    }
+    let segments = match target {
+        Some(target) => sources.into_iter().zip(target).map(|(s, t)| Segment::pair(s, t)).collect(),
+        None => sources.into_iter().map(Segment::new).collect(),
+    };
+    Ok((line, Document::new(id, segments)))
 }
 
 fn id(line: &Line<'_>, file: &TextFile, number: usize) -> Result<String> {

@@ -37,6 +37,7 @@
 //! ```
 
 mod archive;
+mod bytes;
 pub mod contrastive;
 mod corpus;
 mod detect;
@@ -45,17 +46,21 @@ mod file;
 mod ids;
 mod iwslt;
 mod jsonl;
+mod line_reader;
 mod lines;
 mod slots;
+mod stream;
 mod subtitles;
 
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
+pub use bytes::STANDARD_INPUT;
 pub use corpus::Corpus;
 use file::TextFile;
 use serde::{Deserialize, Serialize};
+pub use stream::{BadLines, DocumentStream};
 
 use crate::{Error, Result};
 

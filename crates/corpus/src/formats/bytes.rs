@@ -1,0 +1,111 @@
+//! The bytes of a file as they come, decompressed on the way: nothing of it is kept.
+
+use std::fs::File;
+use std::io::{self, BufRead, BufReader, Read};
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use super::archive;
+use super::file::{GZIP, TextFile, ZSTANDARD};
+use crate::{Error, Result};
+
+/// Bytes that are read at a time.
+const BLOCK: usize = 1 << 18;
+
+/// The name that stands for standard input.
+pub const STANDARD_INPUT: &str = "-";
+
+/// A reader, and the kind of compression that it undoes, for errors.
+pub(super) struct Bytes {
+    pub reader: Box<dyn BufRead + Send>,
+    pub compression: Option<&'static str>,
+}
+
+/// Opens a file, or standard input as `-`; `read` counts the bytes of the file itself.
+pub(super) fn open(path: &Path, read: &Arc<AtomicU64>) -> Result<Bytes> {
+    let failed = |error| Error::io("read", path, error);
+    let raw: Box<dyn Read + Send> = if path.as_os_str() == STANDARD_INPUT {
+        Box::new(io::stdin())
+    } else if path.is_file() {
+        Box::new(File::open(path).map_err(failed)?)
+    } else {
+        // A member of an archive, or an error that says what is wrong.
+        let text = TextFile::read(path)?.text;
+        return Ok(Bytes { reader: Box::new(io::Cursor::new(text)), compression: None });
+    };
+    let counted = Counted { inner: raw, count: Arc::clone(read) };
+    let mut raw = BufReader::with_capacity(BLOCK, counted);
+    let start = raw.fill_buf().map_err(failed)?;
+    let (mut reader, compression): (Box<dyn BufRead + Send>, _) = if start.starts_with(GZIP) {
+        let decoder = flate2::bufread::MultiGzDecoder::new(raw);
+        (Box::new(BufReader::with_capacity(BLOCK, decoder)), Some("gzip"))
+    } else if start.starts_with(ZSTANDARD) {
+        let frames = Frames { state: Some(State::Between(Box::new(raw))) };
+        (Box::new(BufReader::with_capacity(BLOCK, frames)), Some("Zstandard"))
+    } else if path.extension().is_some_and(|ending| ending == "gz" || ending == "zst") {
+        // The error says so.
+        TextFile::read(path)?;
+        (Box::new(raw), None)
+    } else {
+        (Box::new(raw), None)
+    };
+    // A damaged beginning is told with its line by whoever reads on.
+    if reader.fill_buf().is_ok_and(archive::is_archive) {
+        TextFile::read(path)?;
+    }
+    Ok(Bytes { reader, compression })
+}
+
+struct Counted<R> {
+    inner: R,
+    count: Arc<AtomicU64>,
+}
+
+impl<R: Read> Read for Counted<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let read = self.inner.read(buffer)?;
+        self.count.fetch_add(read as u64, Ordering::Relaxed);
+        Ok(read)
+    }
+}
+
+type Source = Box<dyn BufRead + Send>;
+type Decoder = ruzstd::decoding::StreamingDecoder<Source, ruzstd::decoding::FrameDecoder>;
+
+/// The frames of a Zstandard file, one after the other.
+struct Frames {
+    state: Option<State>,
+}
+
+enum State {
+    Between(Source),
+    Inside(Box<Decoder>),
+}
+
+impl Read for Frames {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        loop {
+            match self.state.take() {
+                None => return Ok(0),
+                Some(State::Between(mut source)) => {
+                    if source.fill_buf()?.is_empty() {
+                        return Ok(0);
+                    }
+                    let decoder = Decoder::new(source).map_err(|error| {
+                        io::Error::new(io::ErrorKind::InvalidData, error.to_string())
+                    })?;
+                    self.state = Some(State::Inside(Box::new(decoder)));
+                }
+                Some(State::Inside(mut decoder)) => {
+                    let read = decoder.read(buffer)?;
+                    if read > 0 || buffer.is_empty() {
+                        self.state = Some(State::Inside(decoder));
+                        return Ok(read);
+                    }
+                    self.state = Some(State::Between(decoder.into_inner()));
+                }
+            }
+        }
+    }
+}
