@@ -23,7 +23,10 @@ Examples:
   abridge prepare data/imported --train train.en,train.de \\
       --source-model spm.en.model --source-dictionary dict.en.txt \\
       --target-model spm.de.model --target-dictionary dict.de.txt
-      with tokenizers and ids from SentencePiece and fairseq";
+      with tokenizers and ids from SentencePiece and fairseq
+  abridge prepare data/base --recipe recipes/base/data.toml --data texts \\
+      --without contrapro-en-de flores/flores-dev.en,flores/flores-dev.de
+      three corpora, without what stands in their validation sets or in two test sets";
 
 /// Turns files of text into a directory to train from.
 ///
@@ -67,7 +70,7 @@ pub struct Prepare {
 
     /// Prepare the built-in practice corpus, en-de or en-fr
     #[arg(long, value_name = "PAIR", num_args = 0..=1, default_missing_value = "en-de",
-          conflicts_with_all = ["train", "valid", "test", "languages"])]
+          conflicts_with_all = ["train", "valid", "test", "languages", "without"])]
     practice: Option<PracticeLanguage>,
 
     /// The seed of the practice corpus
@@ -97,6 +100,11 @@ pub struct Prepare {
     /// The fairseq dictionary that gives the target pieces their ids
     #[arg(long, value_name = "FILE", requires = "target_model")]
     target_dictionary: Option<PathBuf>,
+
+    /// Take training pairs out that stand in the validation and test splits, exactly or nearly, and
+    /// in further sets: SOURCE,TARGET, one file of text, or a contrastive set
+    #[arg(long, value_name = "SET", num_args = 0..)]
+    without: Option<Vec<String>>,
 
     /// Threads for counting and encoding; they change nothing but the time
     #[arg(long, default_value_t = default_threads())]
@@ -141,6 +149,9 @@ impl Prepare {
 
     fn report(&self, outcome: &Outcome) -> anyhow::Result<()> {
         let manifest = outcome.manifest();
+        for report in &manifest.filtered {
+            eprintln!("{report}");
+        }
         for warning in &manifest.warnings {
             eprintln!("warning: {warning}");
         }
@@ -180,6 +191,9 @@ impl Prepare {
         }
         if let Some(files) = import(&self.target_model, &self.target_dictionary) {
             tokenizer.target = Some(files);
+        }
+        if let Some(sets) = &self.without {
+            recipe.without(sets);
         }
         Ok(recipe)
     }

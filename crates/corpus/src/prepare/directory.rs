@@ -3,7 +3,8 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use super::manifest::{MANIFEST, Manifest};
+use super::manifest::{FileHash, MANIFEST, Manifest};
+use super::splits::kind;
 use crate::store::{Side, TokenStore};
 use crate::{Error, Result, Tokenizer};
 
@@ -30,15 +31,40 @@ impl PreparedDirectory {
         Tokenizer::load(&self.path, side_name(side))
     }
 
-    /// The tokens of a split; an error names the splits that there are.
+    /// The names of the corpora that have a split; the only corpus has an empty name.
+    pub fn corpora(&self, split: &str) -> Vec<&str> {
+        let named = self.manifest.splits.iter().filter(|s| kind(&s.name) == split);
+        named.map(|s| s.name.rsplit_once('/').map_or("", |(corpus, _)| corpus)).collect()
+    }
+
+    /// The tokens of a split, as `europarl/train`, or of that split of all corpora, one after the
+    /// other, as `train`; an error names the splits that there are.
     pub fn split(&self, name: &str) -> Result<TokenStore> {
-        if self.manifest.splits.iter().all(|split| split.name != name) {
-            let names: Vec<&str> = self.manifest.splits.iter().map(|s| s.name.as_str()).collect();
+        let names = || self.manifest.splits.iter().map(|split| split.name.as_str());
+        let wanted: Vec<&str> = names().filter(|n| *n == name || kind(n) == name).collect();
+        if wanted.is_empty() {
             return Err(Error::new(format!("has no split `{name}`"))
                 .in_file(&self.path)
-                .remedy(format!("it has {}", names.join(", "))));
+                .remedy(format!("it has {}", names().collect::<Vec<_>>().join(", "))));
         }
-        TokenStore::open(&self.path.join(store_name(name)))
+        let open = |name: &str| TokenStore::open(&self.path.join(store_name(name)));
+        TokenStore::join(wanted.into_iter().map(open).collect::<Result<_>>()?)
+    }
+}
+
+impl PreparedDirectory {
+    /// The hash of a split's tokens, which must be as they were prepared.
+    pub fn verified_hash(&self, split: &str) -> Result<String> {
+        let file = store_name(split);
+        let found = FileHash::of(&self.path.join(&file), &file)?;
+        match self.manifest.outputs.iter().find(|output| output.file == file) {
+            Some(expected) if *expected != found => {
+                Err(Error::new("is not the file that was prepared")
+                    .in_file(&self.path.join(&file))
+                    .remedy("run `abridge prepare` again"))
+            }
+            _ => Ok(found.sha256),
+        }
     }
 }
 

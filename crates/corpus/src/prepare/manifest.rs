@@ -7,6 +7,7 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
+use super::filter::FilterReport;
 use super::recipe::Recipe;
 use super::statistics::{DataTable, SplitStatistics};
 use super::warnings::Warning;
@@ -18,7 +19,7 @@ pub const MANIFEST: &str = "manifest.json";
 const FORMAT: u32 = 1;
 
 /// The description of a prepared directory.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Manifest {
     /// The version of the layout.
     pub format: u32,
@@ -35,6 +36,9 @@ pub struct Manifest {
     pub vocabularies: Vocabularies,
     /// The numbers of each split.
     pub splits: Vec<SplitStatistics>,
+    /// What filters took out of the training text.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub filtered: Vec<FilterReport>,
     /// What deserves a look.
     pub warnings: Vec<Warning>,
     /// The files of the directory, this one excepted.
@@ -84,7 +88,7 @@ impl FileHash {
 }
 
 /// What decides whether a directory is still right.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Origin {
     /// What is asked for.
     pub recipe: Recipe,
@@ -95,8 +99,8 @@ pub struct Origin {
 }
 
 impl Manifest {
-    /// A manifest without results.
-    pub fn new(origin: Origin) -> Self {
+    /// A manifest without results, of text of which some was taken out.
+    pub fn new(origin: Origin, filtered: Vec<FilterReport>) -> Self {
         Self {
             format: FORMAT,
             tool: tool(),
@@ -105,6 +109,7 @@ impl Manifest {
             inputs: origin.inputs,
             vocabularies: Vocabularies::default(),
             splits: Vec::new(),
+            filtered,
             warnings: Vec::new(),
             outputs: Vec::new(),
         }

@@ -3,15 +3,18 @@
 //! | file | content |
 //! | --- | --- |
 //! | `tokenizer.source.json`, `tokenizer.target.json` | the tokenizers ([`crate::tokenizer`]) |
-//! | `train.tokens`, `valid.tokens`, `test.tokens` | the splits ([`crate::store`]) |
+//! | `train.tokens`, `valid.tokens`, `test.tokens` | the splits ([`crate::store`]); of several corpora, in a folder for each |
 //! | `manifest.json` | settings, hashes of inputs and outputs, statistics, warnings |
 //!
 //! The same inputs and settings give the same bytes, whatever the number of threads.
 
+mod corpora;
 mod directory;
+mod filter;
 mod manifest;
 mod practice;
 mod progress;
+mod reading;
 mod recipe;
 mod splits;
 mod statistics;
@@ -19,17 +22,22 @@ mod warnings;
 
 use std::path::{Path, PathBuf};
 
+pub use corpora::CorpusRecipe;
 pub use directory::PreparedDirectory;
+pub use filter::{FilterRecipe, FilterReport, OverlapRecipe, Sameness, TakenOut};
 pub use manifest::{FileHash, MANIFEST, Manifest, Vocabularies};
 pub use practice::prepare_practice;
 pub use progress::{Progress, Silent};
-pub use recipe::{ImportFiles, InputFiles, Languages, Recipe, SPLITS, TokenizerRecipe};
+pub use recipe::{
+    ImportFiles, InputFiles, Languages, Recipe, SPLITS, SplitRecipe, TokenizerRecipe,
+};
 pub use splits::SplitDocuments;
 pub use statistics::{DataTable, SideStatistics, SplitStatistics};
 pub use warnings::{Warning, WarningKind};
 
 use directory::{Staging, side_name, store_name};
 use manifest::Origin;
+use reading::read_splits;
 use warnings::{TrainingPairs, inspect};
 
 use crate::store::{EncodedSide, Side, StoreContent};
@@ -55,7 +63,7 @@ pub struct Request<'a> {
 }
 
 /// What preparation did.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub enum Outcome {
     /// The directory was written.
     Written(Manifest),
@@ -81,14 +89,8 @@ pub fn prepare(request: &Request<'_>, progress: &mut dyn Progress) -> Result<Out
         return Ok(Outcome::Unchanged(manifest));
     }
     let staging = Staging::begin(request.output)?;
-    let named = SPLITS.iter().filter(|name| !request.recipe.split(name).is_empty());
-    progress.stage("reading", named.clone().count() as u64);
-    let mut splits = Vec::new();
-    for name in named {
-        splits.push(SplitDocuments::read(name, request.recipe.split(name), request.data)?);
-        progress.reached(splits.len() as u64);
-    }
-    write(request, origin, &splits, staging, progress)
+    let (splits, filtered) = read_splits(request, progress)?;
+    write(request, Manifest::new(origin, filtered), &splits, staging, progress)
 }
 
 /// Prepares text that comes from a generator rather than from files.
@@ -110,7 +112,7 @@ pub fn prepare_generated(
     progress.stage("generating", 1);
     let splits = generate(staging.path())?;
     progress.reached(1);
-    write(request, origin, &splits, staging, progress)
+    write(request, Manifest::new(origin, Vec::new()), &splits, staging, progress)
 }
 
 fn up_to_date(request: &Request<'_>, origin: &Origin) -> Option<Manifest> {
@@ -130,11 +132,10 @@ fn hash_inputs(request: &Request<'_>, progress: &mut dyn Progress) -> Result<Vec
         files.push(request.data.join(&import.model));
         files.extend(import.dictionary.as_ref().map(|path| request.data.join(path)));
     }
-    for split in SPLITS {
-        for part in request.recipe.split(split) {
-            files.extend(part.input(request.data)?.files());
-        }
+    for part in request.recipe.splits().iter().flat_map(|split| split.files) {
+        files.extend(part.input(request.data)?.files());
     }
+    files.extend(request.recipe.overlapping_files(request.data));
     progress.stage("checking inputs", files.len() as u64);
     let mut hashes: Vec<FileHash> = Vec::new();
     for (index, path) in files.iter().enumerate() {
@@ -152,24 +153,26 @@ fn hash_inputs(request: &Request<'_>, progress: &mut dyn Progress) -> Result<Vec
 
 fn write(
     request: &Request<'_>,
-    origin: Origin,
+    mut manifest: Manifest,
     splits: &[SplitDocuments],
     staging: Staging,
     progress: &mut dyn Progress,
 ) -> Result<Outcome> {
-    let mut manifest = Manifest::new(origin);
-    let train = splits.iter().find(|split| split.name == "train");
-    let tokenizers = Tokenizers::make(request, train, progress)?;
+    let tokenizers = Tokenizers::make(request, splits, progress)?;
     tokenizers.source.save(staging.path(), side_name(Side::Source))?;
     tokenizers.target.save(staging.path(), side_name(Side::Target))?;
     manifest.vocabularies = Vocabularies {
         source: tokenizers.source.vocabulary_size(),
         target: tokenizers.target.vocabulary_size(),
     };
-    let training = TrainingPairs::new(train);
+    let training = TrainingPairs::new(splits);
     for split in splits {
         let content = encode_split(split, &tokenizers, request.threads, progress);
-        content.write(&staging.path().join(store_name(&split.name)))?;
+        let path = staging.path().join(store_name(&split.name));
+        if let Some(folder) = path.parent() {
+            std::fs::create_dir_all(folder).map_err(|error| Error::io("create", folder, error))?;
+        }
+        content.write(&path)?;
         manifest.splits.push(SplitStatistics::of(&split.name, &content));
         manifest.warnings.extend(inspect(split, &content, &training));
     }
@@ -190,7 +193,7 @@ struct Tokenizers {
 impl Tokenizers {
     fn make(
         request: &Request<'_>,
-        train: Option<&SplitDocuments>,
+        splits: &[SplitDocuments],
         progress: &mut dyn Progress,
     ) -> Result<Self> {
         let recipe = &request.recipe.tokenizer;
@@ -202,7 +205,20 @@ impl Tokenizers {
         };
         let source = import(&recipe.source).transpose()?;
         let target = import(&recipe.target).transpose()?;
-        let count = |lines: Vec<&str>| count_words(&lines, request.threads);
+        // Of all corpora together, each as it is: a weight changes what is trained on, not what the
+        // pieces are.
+        let train: Vec<&SplitDocuments> =
+            splits.iter().filter(|split| split.kind() == "train").collect();
+        let count = |lines: fn(&SplitDocuments) -> Vec<&str>| {
+            if train.is_empty() {
+                return Err(Error::new("there is no training split to learn pieces from"));
+            }
+            let mut counts = WordCounts::default();
+            for split in &train {
+                counts.merge(count_words(&lines(split), request.threads));
+            }
+            Ok(counts)
+        };
         let languages = &request.recipe.languages;
         let mut learn = |counts: &WordCounts, what: &str| {
             let settings = TrainSettings {
@@ -212,21 +228,20 @@ impl Tokenizers {
             progress.stage(&format!("learning pieces ({what})"), recipe.vocabulary_size as u64);
             Tokenizer::train(counts, settings, &mut |pieces| progress.reached(pieces as u64))
         };
-        let train =
-            || train.ok_or_else(|| Error::new("there is no training split to learn pieces from"));
+        let (sources, targets) = (SplitDocuments::source_lines, SplitDocuments::target_lines);
         if recipe.joint {
-            let mut counts = count(train()?.source_lines());
-            counts.merge(count(train()?.target_lines()));
+            let mut counts = count(sources)?;
+            counts.merge(count(targets)?);
             let tokenizer = learn(&counts, "joint")?;
             return Ok(Self { source: tokenizer.clone(), target: tokenizer });
         }
         let source = match source {
             Some(tokenizer) => tokenizer,
-            None => learn(&count(train()?.source_lines()), &languages.source)?,
+            None => learn(&count(sources)?, &languages.source)?,
         };
         let target = match target {
             Some(tokenizer) => tokenizer,
-            None => learn(&count(train()?.target_lines()), &languages.target)?,
+            None => learn(&count(targets)?, &languages.target)?,
         };
         Ok(Self { source, target })
     }

@@ -4,11 +4,13 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
+use super::corpora::CorpusRecipe;
+use super::filter::FilterRecipe;
 use crate::tokenizer::TrainSettings;
 use crate::{Error, Format, Input, Result};
 
 /// Everything that determines a prepared directory, except the content of the input files.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Recipe {
     /// Which languages; used in names and tables.
@@ -16,6 +18,9 @@ pub struct Recipe {
     /// How text becomes tokens.
     #[serde(default)]
     pub tokenizer: TokenizerRecipe,
+    /// What is taken out of the training text.
+    #[serde(default, skip_serializing_if = "FilterRecipe::is_off")]
+    pub filters: FilterRecipe,
     /// Text to train on; tokenizers see nothing else.
     #[serde(default)]
     pub train: Vec<InputFiles>,
@@ -25,6 +30,9 @@ pub struct Recipe {
     /// Text to evaluate on.
     #[serde(default)]
     pub test: Vec<InputFiles>,
+    /// Several corpora, each kept apart, instead of the three splits above.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub corpora: Vec<CorpusRecipe>,
 }
 
 /// The two languages, as codes such as `en` and `de`.
@@ -113,6 +121,27 @@ impl InputFiles {
 /// The names of the splits, in the order of every table.
 pub const SPLITS: [&str; 3] = ["train", "valid", "test"];
 
+/// A split of one corpus, to be read.
+#[derive(Clone, Copy, Debug)]
+pub struct SplitRecipe<'a> {
+    /// The corpus; none if there is only one.
+    pub corpus: Option<&'a CorpusRecipe>,
+    /// `train`, `valid` or `test`.
+    pub split: &'static str,
+    /// Its files.
+    pub files: &'a [InputFiles],
+}
+
+impl SplitRecipe<'_> {
+    /// The name of the split in the directory: `train`, or `europarl/train`.
+    pub fn name(&self) -> String {
+        match self.corpus {
+            Some(corpus) => format!("{}/{}", corpus.name, self.split),
+            None => self.split.to_owned(),
+        }
+    }
+}
+
 impl Recipe {
     /// Reads a recipe file.
     pub fn load(path: &Path) -> Result<Self> {
@@ -131,21 +160,65 @@ impl Recipe {
         })
     }
 
-    /// The files of a split.
-    pub fn split(&self, name: &str) -> &[InputFiles] {
-        match name {
-            "train" => &self.train,
-            "valid" => &self.valid,
-            "test" => &self.test,
-            _ => &[],
+    /// The splits that have files, by split and then by corpus.
+    pub fn splits(&self) -> Vec<SplitRecipe<'_>> {
+        let mut splits = Vec::new();
+        for split in SPLITS {
+            let alone = SplitRecipe {
+                corpus: None,
+                split,
+                files: match split {
+                    "train" => &self.train,
+                    "valid" => &self.valid,
+                    _ => &self.test,
+                },
+            };
+            let each = self.corpora.iter().map(|corpus| SplitRecipe {
+                corpus: Some(corpus),
+                split,
+                files: corpus.split(split),
+            });
+            splits.extend(std::iter::once(alone).chain(each));
         }
+        splits.retain(|split| !split.files.is_empty());
+        splits
+    }
+
+    /// The filters of a corpus: its own, or those of all.
+    pub fn filters_of<'a>(&'a self, corpus: Option<&'a CorpusRecipe>) -> &'a FilterRecipe {
+        corpus.and_then(|corpus| corpus.filters.as_ref()).unwrap_or(&self.filters)
+    }
+
+    /// Takes training text out that stands in the validation and test splits or in further sets,
+    /// whatever else is filtered.
+    pub fn without(&mut self, sets: &[String]) {
+        let own = self.corpora.iter_mut().filter_map(|corpus| corpus.filters.as_mut());
+        for filters in own.chain([&mut self.filters]) {
+            let overlap = filters.overlap.get_or_insert_default();
+            overlap.sets.extend(sets.iter().cloned());
+        }
+    }
+
+    /// The files of all sets that training text must not overlap with.
+    pub(super) fn overlapping_files(&self, data: &Path) -> Vec<PathBuf> {
+        let own = self.corpora.iter().filter_map(|corpus| corpus.filters.as_ref());
+        let all = own.chain([&self.filters]).filter_map(|filters| filters.overlap.as_ref());
+        all.flat_map(|overlap| overlap.files(data)).collect()
+    }
+
+    /// The files of a split, of all corpora.
+    pub fn split(&self, name: &str) -> Vec<InputFiles> {
+        let splits = self.splits().into_iter().filter(|split| split.split == name);
+        splits.flat_map(|split| split.files.to_vec()).collect()
     }
 
     /// Refuses what cannot be prepared, before anything is read.
     pub fn check(&self) -> Result<()> {
         let imports = [&self.tokenizer.source, &self.tokenizer.target];
         let imported = imports.iter().filter(|import| import.is_some()).count();
-        if imported < 2 && self.train.is_empty() {
+        self.filters.check()?;
+        self.check_corpora()?;
+        if imported < 2 && self.split("train").is_empty() {
             return Err(Error::new("nothing to train the tokenizers on").remedy(
                 "name the files of the training split, or import a tokenizer for each language",
             ));
@@ -156,8 +229,29 @@ impl Recipe {
             )
             .remedy("import the same files for both languages instead"));
         }
-        if SPLITS.iter().all(|split| self.split(split).is_empty()) {
+        if self.splits().is_empty() {
             return Err(Error::new("no split has any files").remedy("name at least one split"));
+        }
+        Ok(())
+    }
+
+    fn check_corpora(&self) -> Result<()> {
+        let alone = [&self.train, &self.valid, &self.test];
+        if !self.corpora.is_empty() && alone.iter().any(|files| !files.is_empty()) {
+            return Err(Error::new("some files belong to a corpus, and others to none")
+                .remedy("list all of them below [[corpora]], or none"));
+        }
+        let weighted = self.corpora.iter().filter(|corpus| corpus.weight.is_some()).count();
+        for (index, corpus) in self.corpora.iter().enumerate() {
+            corpus.check()?;
+            if self.corpora[..index].iter().any(|other| other.name == corpus.name) {
+                return Err(Error::new(format!("two corpora have the name `{}`", corpus.name))
+                    .remedy("give each its own name, and list all of its files there"));
+            }
+            if weighted > 0 && corpus.weight.is_none() && !corpus.train.is_empty() {
+                return Err(Error::new(format!("the corpus `{}` has no weight", corpus.name))
+                    .remedy("give each corpus with training text a weight, or none of them"));
+            }
         }
         Ok(())
     }
@@ -193,6 +287,39 @@ mod tests {
             .unwrap();
         let error = Recipe::load(&path).unwrap_err().to_string();
         assert!(error.contains("recipe.toml:4: ") && error.contains("tokeniser"), "{error}");
+    }
+
+    #[test]
+    fn corpora_have_names_and_weights_of_their_own() {
+        let corpora = "[languages]\nsource = \"en\"\ntarget = \"de\"\n\
+             [[corpora]]\nname = \"talks\"\nweight = 2\n\
+             [[corpora.train]]\nsource = \"a.en\"\ntarget = \"a.de\"\n\
+             [[corpora.test]]\nsource = \"b.en\"\n\
+             [[corpora]]\nname = \"films\"\nweight = 0.5\ncut_documents = 0.25\n\
+             [[corpora.train]]\nsource = \"c.en\"\ntarget = \"c.de\"\n";
+        let recipe: Recipe = toml::from_str(corpora).unwrap();
+        recipe.check().unwrap();
+        let names: Vec<String> = recipe.splits().iter().map(SplitRecipe::name).collect();
+        assert_eq!(names, ["talks/train", "films/train", "talks/test"]);
+        assert_eq!(recipe.split("train").len(), 2);
+        let again: Recipe = toml::from_str(&toml::to_string(&recipe).unwrap()).unwrap();
+        assert_eq!(again, recipe);
+        for (from, to, part) in [
+            ("talks", "films", "two corpora have the name"),
+            ("talks", "../talks", "is not a name"),
+            ("weight = 2", "", "`talks` has no weight"),
+            ("weight = 2", "weight = -1", "weight of `talks` is -1"),
+            ("0.25", "1.5", "cut_documents"),
+            (
+                "[[corpora]]\nname = \"talks\"",
+                "[[train]]\nsource = \"x\"\n[[corpora]]\nname = \"t\"",
+                "and others to none",
+            ),
+        ] {
+            let wrong: Recipe = toml::from_str(&corpora.replacen(from, to, 1)).unwrap();
+            let error = wrong.check().unwrap_err().to_string();
+            assert!(error.contains(part), "{error}");
+        }
     }
 
     #[test]

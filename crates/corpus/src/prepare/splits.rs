@@ -3,13 +3,15 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
+use super::corpora::cut_documents;
 use super::recipe::InputFiles;
 use crate::{Document, Error, Result, read};
 
 /// The documents of one split.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SplitDocuments {
-    /// `train`, `valid` or `test`.
+    /// `train`, `valid` or `test`, after the name of the corpus if there are several:
+    /// `europarl/train`.
     pub name: String,
     /// The documents in order; none is empty, no two have the same id.
     pub documents: Vec<Document>,
@@ -28,13 +30,20 @@ impl SplitDocuments {
         let with = segments().filter(|segment| segment.target.is_some()).count();
         let all = segments().count();
         // A test split may lack its translations; training and validation cannot.
-        if with != all && (with > 0 || name != "test") {
+        if with != all && (with > 0 || split.kind() != "test") {
             return Err(Error::new(format!(
                 "the {name} split has {all} sentences, but {with} translations"
             ))
             .remedy("name a target file for every source file of the split"));
         }
         Ok(split)
+    }
+
+    /// Cuts documents at random places, if a probability is given.
+    pub(super) fn cut(&mut self, probability: Option<f64>) {
+        if let Some(probability) = probability {
+            self.documents = cut_documents(std::mem::take(&mut self.documents), probability);
+        }
     }
 
     /// Reads the files of a split, one after the other.
@@ -60,6 +69,11 @@ impl SplitDocuments {
         Self::new(name, documents)
     }
 
+    /// Which split it is, of whatever corpus: `train`, `valid` or `test`.
+    pub fn kind(&self) -> &str {
+        kind(&self.name)
+    }
+
     /// Whether the translations are there.
     pub fn has_target(&self) -> bool {
         self.documents
@@ -79,6 +93,11 @@ impl SplitDocuments {
         let segments = self.documents.iter().flat_map(|document| &document.segments);
         segments.filter_map(|segment| segment.target.as_deref()).collect()
     }
+}
+
+/// `train` of `europarl/train`.
+pub(super) fn kind(name: &str) -> &str {
+    name.rsplit_once('/').map_or(name, |(_, kind)| kind)
 }
 
 #[cfg(test)]

@@ -10,7 +10,7 @@ use crate::tokenizer::special::UNKNOWN;
 /// The numbers of one split.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SplitStatistics {
-    /// `train`, `valid` or `test`.
+    /// `train`, `valid` or `test`, after the name of the corpus if there are several.
     pub name: String,
     /// The number of documents.
     pub documents: usize,

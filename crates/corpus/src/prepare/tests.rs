@@ -42,6 +42,7 @@ fn recipe() -> Recipe {
         train: files("train"),
         valid: files("valid"),
         test: files("test"),
+        ..Recipe::default()
     }
 }
 
@@ -263,4 +264,114 @@ fn generated_text_is_prepared_too() {
     let second = generate(2).unwrap();
     assert!(matches!(second, Outcome::Written(_)));
     assert!(second.manifest().outputs.iter().any(|output| output.file == "text/note"));
+}
+
+#[test]
+fn several_corpora_are_kept_apart_and_share_their_vocabulary() {
+    let corpus = corpus();
+    let data = corpus.path();
+    let one = recipe();
+    run(data, &one, 2).unwrap();
+    let output = data.join("prepared");
+    let tokenizer = fs::read_to_string(output.join("tokenizer.source.json")).unwrap();
+
+    let mut several = Recipe { train: vec![], valid: vec![], test: vec![], ..one.clone() };
+    let corpus = |name: &str, train: &[InputFiles], valid: &[InputFiles], cut: Option<f64>| {
+        let (train, valid) = (train.to_vec(), valid.to_vec());
+        CorpusRecipe { name: name.into(), cut_documents: cut, train, valid, ..Default::default() }
+    };
+    several.corpora = vec![
+        corpus("talks", &one.train, &one.valid, None),
+        corpus("films", &one.test, &one.valid, Some(0.5)),
+        CorpusRecipe { name: "news".into(), test: one.test.clone(), ..Default::default() },
+    ];
+    let outcome = run(data, &several, 2).unwrap();
+    let splits = &outcome.manifest().splits;
+    let named: Vec<_> = splits.iter().map(|s| (s.name.as_str(), s.sentences)).collect();
+    assert_eq!(
+        named,
+        [
+            ("talks/train", 120),
+            ("films/train", 9),
+            ("talks/valid", 12),
+            ("films/valid", 12),
+            ("news/test", 9)
+        ]
+    );
+    assert!(splits[1].documents > 2, "documents of training text are cut, two before");
+    assert_eq!(splits[3].documents, splits[2].documents, "and only of training text");
+    assert_eq!(
+        names(&output),
+        [
+            "films",
+            "manifest.json",
+            "news",
+            "talks",
+            "tokenizer.source.json",
+            "tokenizer.target.json"
+        ]
+    );
+    assert_ne!(fs::read_to_string(output.join("tokenizer.source.json")).unwrap(), tokenizer);
+    assert!(matches!(run(data, &several, 2).unwrap(), Outcome::Unchanged(_)));
+
+    let prepared = PreparedDirectory::open(&output).unwrap();
+    assert_eq!(prepared.corpora("train"), ["talks", "films"]);
+    assert_eq!(prepared.split("films/train").unwrap().sentences(), 9);
+    let joined = prepared.split("train").unwrap();
+    assert_eq!(joined.sentences(), 129);
+    let error = prepared.split("news/train").unwrap_err().to_string();
+    assert!(error.contains("it has talks/train, films/train"), "{error}");
+    // Another weight is another recipe, but the text is not looked at again in training.
+    several.corpora[0].weight = Some(2.0);
+    assert!(run(data, &several, 2).unwrap_err().to_string().contains("`films` has no weight"));
+}
+
+#[test]
+fn training_text_that_stands_in_other_sets_is_taken_out() {
+    let directory = tempfile::tempdir().unwrap();
+    let data = directory.path();
+    let write = |name: &str, lines: &[String]| {
+        fs::write(data.join(name), lines.join("\n") + "\n").unwrap();
+    };
+    let lines = |template: &str, count: usize| -> Vec<String> {
+        let line = |n: usize| template.replace('A', WORDS[n % 12]).replace('B', WORDS[n / 12]);
+        (0..count).map(line).collect()
+    };
+    let templates = [
+        ("train", "They saw the A and then the B near town.", "Sie sahen A und dann B."),
+        ("valid", "Every A has its own kind of B in winter.", "Jedes A hat im Winter sein B."),
+        ("test", "Nobody knew whose A it was before the B came.", "Niemand kannte A und B."),
+    ];
+    for (split, source, target) in templates {
+        let count = if split == "train" { 100 } else { 10 };
+        write(&format!("{split}.en"), &lines(source, count));
+        write(&format!("{split}.de"), &lines(target, count));
+    }
+    let set = "A set of its own has a long line like this one.";
+    write("set.en", &[set.to_owned(), "Yes.".to_owned()]);
+    // A validation pair, a test source in capitals with another translation, a line of the set with a
+    // word more, and one that is too short to count.
+    let add = |name: &str, new: [&str; 4]| {
+        let text = fs::read_to_string(data.join(name)).unwrap();
+        fs::write(data.join(name), text + &new.join("\n") + "\n").unwrap();
+    };
+    let (valid, test) = (lines(templates[1].1, 4)[3].clone(), lines(templates[2].1, 3)[2].clone());
+    let near = set.replace("one.", "one here.");
+    add("train.en", [&valid, &test.to_uppercase(), &near, "Yes."]);
+    add("train.de", [&lines(templates[1].2, 4)[3], "Etwas.", "Nah.", "Ja."]);
+
+    let clean = run(data, &recipe(), 2).unwrap();
+    assert_eq!(clean.manifest().filtered, []);
+    let mut without = recipe();
+    without.without(&["set.en".to_owned()]);
+    let outcome = run(data, &without, 2).unwrap();
+    let [report] = outcome.manifest().filtered.as_slice() else { panic!("one report") };
+    assert_eq!((report.removed, report.of), (3, 104));
+    assert_eq!(report.examples[0].source, valid);
+    assert!(report.to_string().contains("overlap took out 3 of 104 pairs"), "{report}");
+    assert_eq!(outcome.manifest().splits[0].sentences, 101);
+    assert!(matches!(run(data, &without, 2).unwrap(), Outcome::Unchanged(_)));
+    write("set.en", &["Another set.".to_owned()]);
+    let outcome = run(data, &without, 2).unwrap();
+    assert_eq!(outcome.manifest().filtered[0].removed, 2, "a changed set is noticed");
 }

@@ -80,9 +80,10 @@ pub struct TrainingPairs {
 }
 
 impl TrainingPairs {
-    /// Remembers the pairs of the training split.
-    pub fn new(train: Option<&SplitDocuments>) -> Self {
-        let segments = train.into_iter().flat_map(|split| &split.documents);
+    /// Remembers the pairs of the training splits.
+    pub fn new(splits: &[SplitDocuments]) -> Self {
+        let train = splits.iter().filter(|split| split.kind() == "train");
+        let segments = train.flat_map(|split| &split.documents);
         let segments = segments.flat_map(|document| &document.segments);
         let long = segments.filter(|segment| is_long(&segment.source));
         Self { seen: long.map(|s| hash(&s.source, s.target.as_deref())).collect() }
@@ -118,7 +119,7 @@ pub fn inspect(
                     ratio.add(place);
                 }
             }
-            if split.name != "train" && is_long(source) {
+            if split.kind() != "train" && is_long(source) {
                 long += 1;
                 if training.seen.contains(&hash(source, target)) {
                     seen.add(place);
@@ -205,7 +206,8 @@ mod tests {
                 vocabulary_size: 9,
             }),
         };
-        let warnings = inspect(&test, &content, &TrainingPairs::new(Some(&train)));
+        let training = TrainingPairs::new(&[train.clone(), test.clone()]);
+        let warnings = inspect(&test, &content, &training);
         let seen: Vec<_> = warnings.iter().map(|w| (w.kind, w.count, w.of)).collect();
         assert_eq!(
             seen,
@@ -223,6 +225,6 @@ mod tests {
             source: EncodedSide { ids: vec![5; 12], ends: vec![6, 12], vocabulary_size: 9 },
             target: Some(EncodedSide { ids: vec![5; 12], ends: vec![6, 12], vocabulary_size: 9 }),
         };
-        assert_eq!(inspect(&train, &content, &TrainingPairs::new(Some(&train))), []);
+        assert_eq!(inspect(&train, &content, &training), []);
     }
 }

@@ -7,7 +7,7 @@
 mod bpe;
 mod encoder;
 mod learn;
-mod normalise;
+pub(crate) mod normalise;
 mod parallel;
 pub mod sentencepiece;
 pub mod special;

@@ -88,7 +88,7 @@ impl Data {
         out: &Path,
         observer: &dyn Observer,
     ) -> anyhow::Result<(PathBuf, Vec<Document>, Option<ContrastiveInput>)> {
-        let recipe = match &given.recipe {
+        let mut recipe = match &given.recipe {
             Some(file) => Recipe::load(file)?,
             None => toml::from_str(match pair {
                 Pair::EnDe => recipes::IWSLT_EN_DE,
@@ -96,12 +96,18 @@ impl Data {
             })
             .context("the built-in data recipe")?,
         };
+        // A model that has seen the test sets in training tells nothing.
+        let set = given.contrastive.as_deref().map(std::path::absolute).transpose()?;
+        recipe.without(&set.iter().map(|set| set.display().to_string()).collect::<Vec<_>>());
         let output = out.join("data").join(pair.name());
         std::fs::create_dir_all(out.join("data"))?;
         let request =
             Request { recipe: &recipe, data, output: &output, threads: threads(), force: false };
-        prepare(&request, &mut *observer.preparation())?;
-        let test = SplitDocuments::read("test", recipe.split("test"), data)?;
+        let outcome = prepare(&request, &mut *observer.preparation())?;
+        for report in &outcome.manifest().filtered {
+            observer.line(&report.to_string());
+        }
+        let test = SplitDocuments::read("test", &recipe.split("test"), data)?;
         anyhow::ensure!(
             test.has_target(),
             "the test split has no references; name a target file for each of its source files"

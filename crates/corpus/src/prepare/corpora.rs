@@ -1,0 +1,129 @@
+//! Several corpora in one directory: each is a part of its own, so that a mixture of them can be
+//! changed without preparing anything again.
+
+use serde::{Deserialize, Serialize};
+
+use super::filter::FilterRecipe;
+use super::recipe::InputFiles;
+use crate::random::Random;
+use crate::{Document, Error, Result};
+
+/// Tells this use of randomness from others.
+const CUTS: u64 = 5;
+
+/// One corpus among several.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct CorpusRecipe {
+    /// Its name: a folder of the directory, and a key of mixtures.
+    pub name: String,
+    /// Its share of the target tokens of training, beside the weights of the others; by size if no
+    /// corpus has one. A training recipe can say otherwise.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub weight: Option<f64>,
+    /// The probability that a sentence of the training text begins a document of its own. Texts that
+    /// were cut out for what their last sentence says would otherwise tell by the number of
+    /// sentences before it what is to come.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cut_documents: Option<f64>,
+    /// What is taken out of its training text, instead of what the recipe says for all.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub filters: Option<FilterRecipe>,
+    /// Text to train on.
+    #[serde(default)]
+    pub train: Vec<InputFiles>,
+    /// Text that decides when training stops.
+    #[serde(default)]
+    pub valid: Vec<InputFiles>,
+    /// Text to evaluate on.
+    #[serde(default)]
+    pub test: Vec<InputFiles>,
+}
+
+impl CorpusRecipe {
+    /// The files of a split.
+    pub fn split(&self, name: &str) -> &[InputFiles] {
+        match name {
+            "train" => &self.train,
+            "valid" => &self.valid,
+            "test" => &self.test,
+            _ => &[],
+        }
+    }
+
+    pub(super) fn check(&self) -> Result<()> {
+        let name = &self.name;
+        let allowed = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
+        if name.is_empty() || name.starts_with('.') || !name.chars().all(allowed) {
+            return Err(Error::new(format!("`{name}` is not a name for a corpus"))
+                .remedy("use letters, digits, `-`, `_` and `.`, as in a file name"));
+        }
+        if let Some(weight) = self.weight.filter(|w| !w.is_finite() || *w < 0.0) {
+            return Err(Error::new(format!("the weight of `{name}` is {weight}"))
+                .remedy("weights are finite and 0 or more"));
+        }
+        if let Some(share) = self.cut_documents.filter(|share| !(0.0..=1.0).contains(share)) {
+            return Err(Error::new(format!("cut_documents of `{name}` is {share}"))
+                .remedy("a probability lies in [0, 1]"));
+        }
+        if let Some(filters) = &self.filters {
+            filters.check().map_err(|error| Error::new(format!("`{name}`: {error}")))?;
+        }
+        if self.train.is_empty() && self.valid.is_empty() && self.test.is_empty() {
+            return Err(Error::new(format!("the corpus `{name}` has no files"))
+                .remedy("name the files of at least one split"));
+        }
+        Ok(())
+    }
+}
+
+/// Cuts documents where chance has it: each sentence but the first begins a new document with the
+/// given probability. The cuts depend on the order of the documents alone.
+pub(super) fn cut_documents(documents: Vec<Document>, probability: f64) -> Vec<Document> {
+    const STEPS: usize = 1 << 32;
+    let below = (probability * STEPS as f64) as usize;
+    let mut pieces = Vec::with_capacity(documents.len());
+    for (index, document) in documents.into_iter().enumerate() {
+        let mut random = Random::keyed(&[CUTS, index as u64]);
+        let Document { id, segments } = document;
+        let mut piece = Document::new(id.clone(), Vec::new());
+        let mut number = 1;
+        for segment in segments {
+            if !piece.segments.is_empty() && random.below(STEPS) < below {
+                number += 1;
+                let next = Document::new(format!("{id}+{number}"), Vec::new());
+                pieces.push(std::mem::replace(&mut piece, next));
+            }
+            piece.segments.push(segment);
+        }
+        pieces.push(piece);
+    }
+    pieces
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Segment;
+
+    #[test]
+    fn cuts_lose_nothing_and_come_as_often_as_asked() {
+        let segment = |n: usize| Segment::pair(format!("Line {n}."), format!("Zeile {n}."));
+        let document = |d: usize| Document::new(format!("d{d}"), (0..10).map(segment).collect());
+        let documents: Vec<Document> = (0..500).map(document).collect();
+        let pieces = cut_documents(documents.clone(), 0.3);
+        let all = |documents: &[Document]| {
+            documents.iter().flat_map(|d| d.segments.clone()).collect::<Vec<_>>()
+        };
+        assert_eq!(all(&pieces), all(&documents));
+        let share = (pieces.len() - 500) as f64 / (500.0 * 9.0);
+        assert!((share - 0.3).abs() < 0.03, "{share}");
+        assert_eq!(pieces, cut_documents(documents.clone(), 0.3));
+        assert_eq!(cut_documents(documents.clone(), 0.0), documents);
+        assert_eq!(cut_documents(documents, 1.0).len(), 5000);
+        let mut names: Vec<&str> = pieces.iter().map(|piece| piece.id.as_str()).collect();
+        names.sort_unstable();
+        names.dedup();
+        assert_eq!(names.len(), pieces.len());
+    }
+}

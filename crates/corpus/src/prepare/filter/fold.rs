@@ -1,0 +1,51 @@
+//! What is left of a text when case, punctuation, spaces and digits do not count.
+
+use std::hash::{Hash, Hasher};
+
+use rustc_hash::FxHasher;
+
+use crate::tokenizer::normalise::normalise;
+
+/// The folded words of a text: compatible characters made one (NFKC), lower case, every digit a 0,
+/// everything that is neither letter nor digit a gap between words.
+pub fn folded_words(text: &str) -> Vec<String> {
+    let mut words = Vec::new();
+    let mut word = String::new();
+    for character in normalise(text).chars() {
+        if character.is_numeric() {
+            word.push('0');
+        } else if character.is_alphabetic() {
+            word.extend(character.to_lowercase());
+        } else if !word.is_empty() {
+            words.push(std::mem::take(&mut word));
+        }
+    }
+    if !word.is_empty() {
+        words.push(word);
+    }
+    words
+}
+
+/// The hash of anything; the same in every run.
+pub fn hash(value: impl Hash) -> u64 {
+    let mut hasher = FxHasher::default();
+    value.hash(&mut hasher);
+    // The hash of the map mixes the high bits only.
+    let mut mixed = hasher.finish();
+    mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+    mixed ^ (mixed >> 27)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_looks_alike_folds_alike() {
+        let folded = |text: &str| folded_words(text).join(" ");
+        assert_eq!(folded("  The ﬁrst\u{a0}of May, 1999!"), "the first of may 0000");
+        assert_eq!(folded("THE “First” of May – 2024"), folded("the first of may 1999."));
+        assert_eq!(folded("…"), "");
+        assert_ne!(hash(folded_words("a b")), hash(folded_words("ab")));
+    }
+}

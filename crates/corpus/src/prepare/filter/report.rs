@@ -1,0 +1,93 @@
+//! What filters took out, with examples.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use super::FilterRecipe;
+use crate::Segment;
+
+/// Examples per filter.
+const EXAMPLES: usize = 3;
+/// Characters of a text that an example shows.
+const SHOWN: usize = 100;
+
+/// What one filter took out of one split.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FilterReport {
+    /// The split, as in `europarl/train`.
+    pub split: String,
+    /// The name of the filter.
+    pub filter: String,
+    /// Pairs that it took out.
+    pub removed: usize,
+    /// Pairs before any filter.
+    pub of: usize,
+    /// Pairs that stand in a set, but stayed because they are short.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub short: usize,
+    /// The first of those taken out.
+    pub examples: Vec<TakenOut>,
+}
+
+/// A pair that was taken out.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TakenOut {
+    /// Its document and its place there.
+    pub place: String,
+    /// What the filter objected to.
+    pub why: String,
+    /// The beginning of the source side.
+    pub source: String,
+    /// The beginning of the target side.
+    pub target: String,
+}
+
+impl FilterReport {
+    /// One report per filter that is on.
+    pub(super) fn all(recipe: &FilterRecipe) -> Vec<Self> {
+        let filters = [
+            ("characters", recipe.characters.is_some()),
+            ("length", recipe.length.is_some()),
+            ("ratio", recipe.ratio.is_some()),
+            ("language", recipe.language.is_some()),
+            ("overlap", recipe.overlap.is_some()),
+            ("duplicates", recipe.duplicates.is_some()),
+        ];
+        let on = filters.into_iter().filter(|(_, is_on)| *is_on);
+        on.map(|(filter, _)| Self { filter: filter.to_owned(), ..Self::default() }).collect()
+    }
+
+    pub(super) fn add(&mut self, place: impl FnOnce() -> String, pair: &Segment, why: String) {
+        self.removed += 1;
+        if self.examples.len() < EXAMPLES {
+            let beginning = |text: &str| text.chars().take(SHOWN).collect();
+            self.examples.push(TakenOut {
+                place: place(),
+                why,
+                source: beginning(&pair.source),
+                target: beginning(pair.target.as_deref().unwrap_or_default()),
+            });
+        }
+    }
+}
+
+impl fmt::Display for FilterReport {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { split, filter, removed, of, short, .. } = self;
+        let percent = 100.0 * *removed as f64 / (*of).max(1) as f64;
+        write!(f, "{split}: {filter} took out {removed} of {of} pairs ({percent:.2} %)")?;
+        if *short > 0 {
+            write!(f, "; {short} short ones that stand in a set stayed")?;
+        }
+        for TakenOut { place, why, source, target } in &self.examples {
+            write!(f, "\n  {place} ({why}): {source} | {target}")?;
+        }
+        Ok(())
+    }
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+fn is_zero(count: &usize) -> bool {
+    *count == 0
+}
