@@ -1,15 +1,17 @@
 //! What a recipe would train, and what it would cost.
 
 use std::path::Path;
-use std::sync::Arc;
 use std::time::Instant;
 
-use abridge_corpus::batch::{Batcher, PlannedBatch};
+use abridge_corpus::batch::{PlannedBatch, Position};
 use abridge_corpus::prepare::PreparedDirectory;
 use abridge_model::{Batch, Packed};
 use abridge_train::{TrainRecipe, UpdateSettings, Workers};
 use burn::module::Module;
 use burn::tensor::Device;
+
+/// Micro-batches that are looked at: an epoch of a small corpus, enough of a large one.
+const SAMPLE: usize = 2000;
 
 /// What an epoch consists of.
 #[derive(Default)]
@@ -43,7 +45,9 @@ pub struct Estimate {
     pub context_only: usize,
     /// Sentences that are too long for a batch and left out.
     pub dropped: usize,
-    /// Micro-batches per epoch.
+    /// The shares of several corpora in the target tokens, at the start of training.
+    pub corpora: Vec<(String, f64)>,
+    /// Micro-batches per epoch; of several corpora, as many as all of their tokens fill.
     pub batches: usize,
     /// Updates per epoch.
     pub updates: usize,
@@ -69,22 +73,32 @@ impl Estimate {
         let vocabularies = &data.manifest().vocabularies;
         let config = recipe.config(vocabularies.source, vocabularies.target)?;
         let model = config.init(recipe.seed.0, &device.clone().autodiff())?;
-        let batcher = Batcher::new(Arc::new(data.split("train")?), recipe.batch_settings(&config))?;
-        let plan = batcher.plan(0);
+        let mut sampler = recipe.sampler(&data, &config)?;
+        let mut position = Position::default();
         let mut epoch = Epoch::default();
-        let mut sizes: Vec<(usize, &PlannedBatch)> = Vec::new();
-        for planned in &plan.batches {
-            let batch = batcher.build(planned);
+        let mut sizes: Vec<(usize, PlannedBatch)> = Vec::new();
+        while !sampler.is_epoch_done(&position) && sizes.len() < SAMPLE {
+            let planned = sampler.next(&mut position, 1);
+            let batch = sampler.build(&planned);
             epoch.add(&batch);
             let tokens = batch.source.sentences.tokens().len() + batch.targets.tokens().len();
             sizes.push((tokens, planned));
         }
+        let whole = sampler.is_epoch_done(&position);
+        let all = if whole { sizes.len() } else { sampler.batches_in_epoch() };
+        let scaled = |count: usize| (count as f64 * all as f64 / sizes.len() as f64) as usize;
+        let (sentences, context_only) = (scaled(epoch.sentences), scaled(epoch.context_only));
+        let tokens: u64 = position.corpora.iter().map(|place| place.tokens).sum();
+        let drawn = sampler.names().zip(&position.corpora).filter(|_| sampler.is_mixed());
+        let corpora = drawn
+            .map(|(name, place)| (name.to_owned(), share(place.tokens as usize, tokens as usize)))
+            .collect();
 
         // The largest micro-batches, one per worker: no update needs more memory.
         let workers = Workers::new(workers)?;
         sizes.sort_by_key(|(size, _)| std::cmp::Reverse(*size));
         let largest = sizes.iter().take(workers.count().min(recipe.batches.per_update));
-        let batches: Vec<_> = largest.map(|(_, planned)| batcher.build(planned)).collect();
+        let batches: Vec<_> = largest.map(|(_, planned)| sampler.build(planned)).collect();
         let settings = UpdateSettings {
             smoothing: recipe.optimisation.label_smoothing,
             dropout: config.dropout,
@@ -100,15 +114,16 @@ impl Estimate {
         let means = (2 * parameters * size_of::<f32>()) as f64 / f64::from(1 << 20);
         Ok(Self {
             parameters,
-            sentences: epoch.sentences,
-            context_only: epoch.context_only,
-            dropped: plan.dropped.len(),
-            batches: plan.batches.len(),
-            updates: plan.batches.len().div_ceil(recipe.batches.per_update),
+            sentences,
+            context_only,
+            dropped: sampler.dropped(),
+            corpora,
+            batches: all,
+            updates: all.div_ceil(recipe.batches.per_update),
             padding: share(epoch.padded - epoch.tokens, epoch.padded),
             workers: workers.count(),
             memory: peak_mebibytes().map(|peak| peak + means),
-            seconds: seconds * plan.batches.len() as f64 / batches.len() as f64,
+            seconds: seconds * all as f64 / batches.len() as f64,
         })
     }
 

@@ -15,11 +15,19 @@ use abridge_translate::{BeamSettings, Translator};
 pub struct Measure {
     source: Tokenizer,
     target: Tokenizer,
+    /// The first documents of each corpus.
+    texts: Vec<Texts>,
+    beam: BeamSettings,
+    set: Option<ContrastiveSet>,
+}
+
+/// What is translated of one corpus.
+struct Texts {
+    /// The name of its score.
+    score: String,
     /// Source texts by document.
     documents: Vec<Vec<String>>,
     references: References,
-    beam: BeamSettings,
-    set: Option<ContrastiveSet>,
 }
 
 impl Measure {
@@ -42,39 +50,39 @@ impl Measure {
             }
         };
         let (source, target) = (data.tokenizer(Side::Source)?, data.tokenizer(Side::Target)?);
-        let valid = data.split("valid")?;
-        let mut documents = Vec::new();
-        let mut references: Vec<String> = Vec::new();
-        for document in (0..valid.documents()).map(|document| valid.document(document)) {
-            if references.len() >= wanted.sentences {
-                break;
+        let mut texts = Vec::new();
+        let mut longest = 0;
+        for corpus in data.corpora("valid") {
+            let (split, score) = match corpus {
+                "" => ("valid".to_owned(), "BLEU".to_owned()),
+                corpus => (format!("{corpus}/valid"), format!("BLEU {corpus}")),
+            };
+            let valid = data.split(&split)?;
+            longest = (0..valid.sentences())
+                .map(|s| valid.length(Side::Target, s))
+                .fold(longest, usize::max);
+            if wanted.sentences > 0 {
+                texts.push(Texts::of(score, &valid, wanted.sentences, &source, &target)?);
             }
-            let left = wanted.sentences - references.len();
-            let sentences = document.take(left);
-            references.extend(sentences.clone().map(|s| text(&valid, Side::Target, s, &target)));
-            documents.push(sentences.map(|s| text(&valid, Side::Source, s, &source)).collect());
         }
         // A model that has learned little writes until it is stopped.
-        let longest = (0..valid.sentences()).map(|s| valid.length(Side::Target, s)).max();
         let beam = BeamSettings {
             beam: wanted.beam.max(1),
-            max_length: longest.unwrap_or(0) * 6 / 5 + 10,
+            max_length: longest * 6 / 5 + 10,
             ..BeamSettings::default()
         };
-        let references = References::single(references)?;
-        Ok(Some(Self { source, target, documents, references, beam, set }))
+        Ok(Some(Self { source, target, texts, beam, set }))
     }
 
     fn measure(&self, model: &Model) -> anyhow::Result<BTreeMap<String, f64>> {
         let mut scores = BTreeMap::new();
         let (source, target) = (self.source.clone(), self.target.clone());
         let translator = Translator::new(model.clone(), source, target, "in training")?;
-        if !self.documents.is_empty() {
-            let translated =
-                translator.translate_documents(&self.documents, &self.beam, &|_| {})?;
+        for Texts { score: name, documents, references } in &self.texts {
+            let translated = translator.translate_documents(documents, &self.beam, &|_| {})?;
             let hypotheses: Vec<String> = translated.into_iter().flatten().collect();
-            let score = corpus_score(&Bleu::default(), &hypotheses, &self.references)?;
-            scores.insert("BLEU".to_owned(), score.score);
+            let score = corpus_score(&Bleu::default(), &hypotheses, references)?;
+            scores.insert(name.clone(), score.score);
         }
         if let Some(set) = &self.set {
             let report =
@@ -85,6 +93,30 @@ impl Measure {
             }
         }
         Ok(scores)
+    }
+}
+
+impl Texts {
+    /// The first sentences of a split.
+    fn of(
+        score: String,
+        valid: &TokenStore,
+        sentences: usize,
+        source: &Tokenizer,
+        target: &Tokenizer,
+    ) -> anyhow::Result<Self> {
+        let mut documents = Vec::new();
+        let mut references: Vec<String> = Vec::new();
+        for document in (0..valid.documents()).map(|document| valid.document(document)) {
+            let left = sentences - references.len();
+            if left == 0 {
+                break;
+            }
+            let taken = document.take(left);
+            references.extend(taken.clone().map(|s| text(valid, Side::Target, s, target)));
+            documents.push(taken.map(|s| text(valid, Side::Source, s, source)).collect());
+        }
+        Ok(Self { score, documents, references: References::single(references)? })
     }
 }
 

@@ -1,34 +1,52 @@
 //! The micro-batches of each update, from epoch to epoch.
 
+use std::collections::BTreeMap;
+
 use abridge_base::{Batch, random};
-use abridge_corpus::batch::{Batcher, Plan, Position};
+use abridge_corpus::batch::{Position, Sampler};
 
 use crate::augment::augment;
+use crate::event::Seen;
 use crate::ranks::Ranks;
 use crate::recipe::TrainRecipe;
 
-/// Walks through the training split.
+/// Walks through the training text.
 #[derive(Debug)]
 pub struct Updates {
-    batcher: Batcher,
-    /// The batches of the current epoch.
-    plan: Plan,
+    sampler: Sampler,
+    in_epoch: usize,
 }
 
 impl Updates {
-    /// From a position on.
-    pub fn new(batcher: Batcher, from: Position) -> Self {
-        Self { plan: batcher.plan(from.epoch), batcher }
+    /// Of everything that a sampler draws from a position on.
+    pub fn new(mut sampler: Sampler, from: &mut Position) -> Self {
+        sampler.enter(from);
+        Self { in_epoch: sampler.batches_in_epoch(), sampler }
     }
 
-    /// Micro-batches in the current epoch.
+    /// Micro-batches of an epoch; of much text or several corpora, about.
     pub fn in_epoch(&self) -> usize {
-        self.plan.batches.len()
+        self.in_epoch
     }
 
     /// Whether every batch of the epoch is done.
-    pub fn is_epoch_done(&self, position: Position) -> bool {
-        position.batch >= self.in_epoch()
+    pub fn is_epoch_done(&self, position: &Position) -> bool {
+        self.sampler.is_epoch_done(position)
+    }
+
+    /// By the name of each of several corpora, what was seen of it; empty if there is one.
+    pub fn seen(&self, position: &Position) -> BTreeMap<String, Seen> {
+        if !self.sampler.is_mixed() {
+            return BTreeMap::new();
+        }
+        let all: u64 = position.corpora.iter().map(|place| place.tokens).sum();
+        let passes = self.sampler.passes(position);
+        let seen = position.corpora.iter().zip(passes).map(|(place, passes)| {
+            let share = place.tokens as f64 / all.max(1) as f64;
+            let (sentences, tokens) = (place.sentences, place.tokens);
+            (place.name.clone(), Seen { sentences, tokens, share, passes })
+        });
+        seen.collect()
     }
 
     /// This rank's micro-batches of the next update, each with its place in it; `position` moves on.
@@ -41,17 +59,16 @@ impl Updates {
         recipe: &TrainRecipe,
         ranks: &dyn Ranks,
     ) -> Vec<(usize, Batch)> {
-        if self.is_epoch_done(*position) {
-            *position = Position { epoch: position.epoch + 1, batch: 0 };
-            self.plan = self.batcher.plan(position.epoch);
+        let mut planned = Vec::with_capacity(recipe.batches.per_update);
+        while planned.len() < recipe.batches.per_update {
+            planned.push(self.sampler.next(position, update));
+            if self.is_epoch_done(position) {
+                break;
+            }
         }
-        let first = position.batch;
-        let last = (first + recipe.batches.per_update).min(self.in_epoch());
-        position.batch = last;
-        let planned = self.plan.batches[first..last].iter().enumerate();
-        let mine = planned.skip(ranks.rank()).step_by(ranks.count());
+        let mine = planned.iter().enumerate().skip(ranks.rank()).step_by(ranks.count());
         mine.map(|(place, planned)| {
-            let mut batch = self.batcher.build(planned);
+            let mut batch = self.sampler.build(planned);
             let key = random::key(&[recipe.seed.0, update, place as u64]);
             augment(&mut batch.source, &planned.sentences, &recipe.context, key);
             (place, batch)

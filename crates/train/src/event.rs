@@ -2,7 +2,10 @@
 
 use std::collections::BTreeMap;
 
+use abridge_corpus::batch::Position;
 use serde::Serialize;
+
+use crate::validation::PerToken;
 
 /// Something that happened in a run.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -46,6 +49,9 @@ pub enum Event {
         norm: f64,
         /// Target tokens.
         tokens: usize,
+        /// Target tokens by corpus, if there are several.
+        #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+        corpora: BTreeMap<String, u64>,
         /// Seconds since the run was started or resumed.
         seconds: f64,
     },
@@ -67,6 +73,12 @@ pub enum Event {
         /// What a [`Validator`](crate::Validator) measured, by name.
         #[serde(skip_serializing_if = "BTreeMap::is_empty")]
         scores: BTreeMap<String, f64>,
+        /// The same losses for each of several corpora.
+        #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+        corpora: BTreeMap<String, PerToken>,
+        /// What the run has seen of each of several corpora until now.
+        #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+        seen: BTreeMap<String, Seen>,
     },
     /// A checkpoint could not be saved; the run goes on.
     NotSaved {
@@ -75,6 +87,32 @@ pub enum Event {
         /// Why.
         reason: String,
     },
+}
+
+impl Event {
+    /// An update with the target tokens of each of several corpora, from their counts before it.
+    pub(crate) fn with_corpora(mut self, before: &[u64], after: &Position) -> Self {
+        if let (Self::Updated { corpora, .. }, true) = (&mut self, after.corpora.len() > 1) {
+            let before = before.iter().copied().chain(std::iter::repeat(0));
+            let drawn = after.corpora.iter().zip(before);
+            *corpora =
+                drawn.map(|(place, before)| (place.name.clone(), place.tokens - before)).collect();
+        }
+        self
+    }
+}
+
+/// What a run has seen of a corpus.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Seen {
+    /// Sentences.
+    pub sentences: u64,
+    /// Target tokens.
+    pub tokens: u64,
+    /// Its share of all target tokens.
+    pub share: f64,
+    /// How often all of it was seen.
+    pub passes: f64,
 }
 
 /// How a run ended.

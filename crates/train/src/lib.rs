@@ -42,7 +42,7 @@ mod validation;
 pub use average::{Choice, average};
 pub use checkpoint::{Checkpoints, Found, RunState};
 pub use error::{Error, Result};
-pub use event::{Ending, Event};
+pub use event::{Ending, Event, Seen};
 pub use gradients::Gradients;
 pub use optimiser::{Adam, AdamConfig};
 pub use origin::Origin;
@@ -50,11 +50,11 @@ pub use origin::Origin;
 pub use ranks::MpiRanks;
 pub use ranks::{Alone, Ranks};
 pub use recipe::{
-    BatchRecipe, Batching, CheckpointRecipe, ContextRecipe, ModelRecipe, OptimisationRecipe, Seed,
-    StopRecipe, TrainRecipe, ValidationRecipe,
+    BatchRecipe, Batching, CheckpointRecipe, ContextRecipe, MixtureRecipe, ModelRecipe,
+    OptimisationRecipe, PhaseRecipe, Seed, StopRecipe, TrainRecipe, ValidationRecipe,
 };
 pub use run_directory::RunPaths;
 pub use schedule::Schedule;
 pub use trainer::{Options, Training};
 pub use update::{Accumulated, UpdateSettings, Workers};
-pub use validation::Validator;
+pub use validation::{PerToken, Validator};

@@ -1,9 +1,8 @@
 //! What a run was started with. A run that goes on with something else is another run.
 
 use std::collections::BTreeMap;
-use std::path::Path;
 
-use abridge_corpus::prepare::{FileHash, PreparedDirectory};
+use abridge_corpus::prepare::PreparedDirectory;
 use serde::{Deserialize, Serialize};
 
 use crate::Result;
@@ -12,9 +11,9 @@ use crate::recipe::TrainRecipe;
 /// Hashes of the data and the vocabularies, and the recipe.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Origin {
-    /// The training split.
+    /// The training split; of several corpora, each by name.
     pub train: String,
-    /// The validation split.
+    /// The validation split, likewise.
     pub valid: String,
     /// The tokenizer of the source language.
     pub source_vocabulary: String,
@@ -29,22 +28,22 @@ pub struct Origin {
 }
 
 impl Origin {
-    /// Of a recipe on prepared data, whose files must be as they were prepared.
-    pub fn of(recipe: &TrainRecipe, data: &PreparedDirectory, path: &Path) -> Result<Self> {
+    /// Of a recipe that trains on some corpora of prepared data, whose files must be as they were
+    /// prepared.
+    pub fn of(recipe: &TrainRecipe, data: &PreparedDirectory, corpora: &[String]) -> Result<Self> {
         let outputs = &data.manifest().outputs;
-        let split = |name: &str| -> Result<String> {
-            let file = format!("{name}.tokens");
-            let found = FileHash::of(&path.join(&file), &file)?;
-            match outputs.iter().find(|output| output.file == file) {
-                Some(expected) if *expected != found => {
-                    Err(abridge_corpus::Error::new("is not the file that was prepared")
-                        .in_file(&path.join(&file))
-                        .remedy("run `abridge prepare` again")
-                        .into())
+        let hashes = |corpora: &[&str], split: &str| -> Result<String> {
+            let hash = |corpus: &&str| match *corpus {
+                "" => data.verified_hash(split),
+                corpus => {
+                    let hash = data.verified_hash(&format!("{corpus}/{split}"))?;
+                    Ok(format!("{corpus} {hash}"))
                 }
-                _ => Ok(found.sha256),
-            }
+            };
+            let hashes = corpora.iter().map(hash).collect::<abridge_corpus::Result<Vec<_>>>()?;
+            Ok(hashes.join(", "))
         };
+        let corpora: Vec<&str> = corpora.iter().map(String::as_str).collect();
         let vocabulary = |side: &str| {
             let start = format!("tokenizer.{side}.");
             let files = outputs.iter().filter(|output| output.file.starts_with(&start));
@@ -53,8 +52,8 @@ impl Origin {
         let mut settings = BTreeMap::new();
         flatten("", &recipe.what_is_learned(), &mut settings);
         Ok(Self {
-            train: split("train")?,
-            valid: split("valid")?,
+            train: hashes(&corpora, "train")?,
+            valid: hashes(&data.corpora("valid"), "valid")?,
             source_vocabulary: vocabulary("source"),
             target_vocabulary: vocabulary("target"),
             from: None,

@@ -7,11 +7,13 @@ use abridge_model::{ModelConfig, Preset, Width};
 use serde::{Deserialize, Serialize};
 
 mod groups;
+mod mixture;
 
 pub use groups::{
     BatchRecipe, Batching, CheckpointRecipe, ContextRecipe, ModelRecipe, OptimisationRecipe,
     StopRecipe, Trained, ValidationRecipe,
 };
+pub use mixture::{MixtureRecipe, PhaseRecipe};
 
 use crate::inherit::read_table;
 use crate::{Error, Result};
@@ -24,6 +26,10 @@ pub struct TrainRecipe {
     pub model: ModelRecipe,
     /// How sentences are put together.
     pub batches: BatchRecipe,
+    /// Which of them, if the data has several corpora. Written only where it says something, so that
+    /// older recipes stay the same.
+    #[serde(skip_serializing_if = "MixtureRecipe::is_default")]
+    pub mixture: MixtureRecipe,
     /// What is done to them, beyond the paper.
     pub context: ContextRecipe,
     /// How parameters move.

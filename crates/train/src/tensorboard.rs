@@ -37,23 +37,42 @@ impl EventWriter {
     /// Writes the numbers of an event, if it has any.
     pub fn write(&mut self, event: &Event) -> std::io::Result<()> {
         match event {
-            Event::Updated { update, loss, perplexity, rate, norm, tokens, seconds, .. } => {
+            Event::Updated {
+                update,
+                loss,
+                perplexity,
+                rate,
+                norm,
+                tokens,
+                corpora,
+                seconds,
+                ..
+            } => {
                 let passed = (seconds - self.last.0).max(1e-9);
                 self.last = (*seconds, *tokens);
-                let values = [
+                let shares: Vec<(String, f64)> = corpora
+                    .iter()
+                    .map(|(name, drawn)| {
+                        (format!("mixture/{name}"), *drawn as f64 / *tokens as f64)
+                    })
+                    .collect();
+                let mut values = vec![
                     ("train/loss", *loss),
                     ("train/perplexity", *perplexity),
                     ("train/rate", *rate),
                     ("train/norm", *norm),
                     ("train/tokens_per_second", *tokens as f64 / passed),
                 ];
+                values.extend(shares.iter().map(|(name, share)| (name.as_str(), *share)));
                 self.scalars(*update, &values)
             }
-            Event::Validated { update, loss, perplexity, scores, .. } => {
-                let names: Vec<(String, f64)> = scores
+            Event::Validated { update, loss, perplexity, scores, corpora, .. } => {
+                let scores = scores
                     .iter()
-                    .map(|(name, score)| (format!("valid/{}", name.replace(' ', "_")), *score))
-                    .collect();
+                    .map(|(name, score)| (format!("valid/{}", name.replace(' ', "_")), *score));
+                let losses =
+                    corpora.iter().map(|(name, of)| (format!("valid/loss_{name}"), of.loss));
+                let names: Vec<(String, f64)> = scores.chain(losses).collect();
                 let mut values = vec![("valid/loss", *loss), ("valid/perplexity", *perplexity)];
                 values.extend(names.iter().map(|(name, score)| (name.as_str(), *score)));
                 self.scalars(*update, &values)

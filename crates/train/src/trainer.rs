@@ -3,13 +3,11 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
-use abridge_corpus::batch::Batcher;
 use abridge_corpus::prepare::PreparedDirectory;
-use abridge_corpus::store::{Side, TokenStore};
+use abridge_corpus::store::Side;
 use abridge_model::config::Context;
 use abridge_model::{Batch, Model};
 use burn::module::Module;
@@ -25,7 +23,7 @@ use crate::recipe::{TrainRecipe, Trained};
 use crate::run_directory::{RunDirectory, RunPaths};
 use crate::start::Start;
 use crate::update::{UpdateSettings, Workers};
-use crate::validation::{self, PerToken, Validator};
+use crate::validation::{self, PerToken, ValidSplit, Validator};
 use crate::{Error, Result};
 
 /// Updates in a row whose gradient may be not finite before a run gives up.
@@ -55,7 +53,7 @@ impl Default for Options {
 pub struct Training {
     recipe: TrainRecipe,
     updates: Updates,
-    valid: Batcher,
+    valid: Vec<ValidSplit>,
     workers: Workers,
     model: Model,
     adam: Adam,
@@ -93,13 +91,10 @@ impl Training {
                     .into(),
             ));
         }
-        let settings = recipe.batch_settings(&config);
-        let split = |name: &str| -> Result<Batcher> {
-            let store: TokenStore = data.split(name)?;
-            Ok(Batcher::new(Arc::new(store), settings)?)
-        };
-        let (train, valid) = (split("train")?, split("valid")?);
-        let mut origin = Origin::of(&recipe, &data, paths.data)?;
+        let sampler = recipe.sampler(&data, &config)?;
+        let corpora: Vec<String> = sampler.names().map(str::to_owned).collect();
+        let valid = ValidSplit::open(&data, &recipe, &config, &corpora)?;
+        let mut origin = Origin::of(&recipe, &data, &corpora)?;
         origin.from = start.as_ref().map(Start::hash);
 
         let leader = options.ranks.is_leader();
@@ -110,7 +105,7 @@ impl Training {
         }
         options.ranks.wait();
         let device = device.clone().autodiff();
-        let (model, adam, state, beginning) = if let Some(found) = checkpoints.newest()? {
+        let (model, adam, mut state, beginning) = if let Some(found) = checkpoints.newest()? {
             let changed = found.state.origin.differences(&origin);
             if !changed.is_empty() && !options.force {
                 return Err(refusal(paths.run, &changed));
@@ -138,7 +133,7 @@ impl Training {
             directory.begin(&recipe.to_toml(), &data, state.update)?;
         }
         Ok(Self {
-            updates: Updates::new(train, state.position),
+            updates: Updates::new(sampler, &mut state.position),
             valid,
             workers: Workers::new(options.workers)?,
             recipe,
@@ -215,8 +210,9 @@ impl Training {
             self.state.update += 1;
             let (position, update) = (&mut self.state.position, self.state.update);
             let ranks = &*self.options.ranks;
+            let before: Vec<u64> = position.corpora.iter().map(|place| place.tokens).collect();
             let batches = self.updates.next(position, update, &self.recipe, ranks);
-            let event = self.update(&batches, start)?;
+            let event = self.update(&batches, start)?.with_corpora(&before, &self.state.position);
             self.log(&event, watch);
             if self.state.skipped_in_a_row >= MAX_SKIPPED {
                 return Err(Error::NotFinite {
@@ -228,7 +224,7 @@ impl Training {
             }
             let is_due = match self.recipe.stop.validate_every {
                 Some(every) => self.state.update.is_multiple_of(every),
-                None => self.updates.is_epoch_done(self.state.position),
+                None => self.updates.is_epoch_done(&self.state.position),
             };
             if is_due || self.has_ended().is_some() {
                 self.validate(watch)?;
@@ -239,7 +235,7 @@ impl Training {
     fn has_ended(&self) -> Option<Ending> {
         let stop = &self.recipe.stop;
         let state = &self.state;
-        let epochs = state.position.epoch + u64::from(self.updates.is_epoch_done(state.position));
+        let epochs = state.position.epoch + u64::from(self.updates.is_epoch_done(&state.position));
         if state.best_loss.is_some() && state.without_improvement >= stop.patience {
             Some(Ending::Patience)
         } else if stop.max_updates.is_some_and(|max| state.update >= max)
@@ -284,6 +280,7 @@ impl Training {
             rate,
             norm,
             tokens: sum.tokens,
+            corpora: BTreeMap::new(),
             seconds: start.elapsed().as_secs_f64(),
         })
     }
@@ -295,8 +292,8 @@ impl Training {
     fn validate(&mut self, watch: &mut dyn FnMut(&Event)) -> Result<()> {
         let model = self.model.valid();
         let smoothing = self.recipe.optimisation.label_smoothing;
-        let PerToken { loss, perplexity } =
-            validation::loss(&model, &self.valid, smoothing, &*self.options.ranks)?;
+        let losses = validation::losses(&model, &self.valid, smoothing, &*self.options.ranks)?;
+        let PerToken { loss, perplexity } = losses.deciding;
         let rounded = (loss * 1000.0).round() / 1000.0;
         let update = self.state.update;
         let state = &mut self.state;
@@ -318,7 +315,10 @@ impl Training {
             Ok(scores) => (None, scores),
             Err(error) => (Some(error), BTreeMap::new()),
         };
-        self.log(&Event::Validated { update, loss, perplexity, best, scores }, watch);
+        let corpora = losses.corpora;
+        let seen = self.updates.seen(&self.state.position);
+        let event = Event::Validated { update, loss, perplexity, best, scores, corpora, seen };
+        self.log(&event, watch);
         self.save(watch);
         failed.map_or(Ok(()), Err)
     }

@@ -5,7 +5,6 @@ use std::sync::Arc;
 use abridge_base::tokens::END;
 use abridge_base::{Batch, Example, Packed};
 use rustc_hash::FxHashMap;
-use serde::{Deserialize, Serialize};
 
 use super::plan::{Plan, PlannedBatch};
 use super::{BatchSettings, Order, runs, shuffled};
@@ -122,13 +121,4 @@ impl Batcher {
             tokens.push(END);
         });
     }
-}
-
-/// A place between two batches: what a checkpoint saves.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Position {
-    /// The epoch, counted from 0.
-    pub epoch: u64,
-    /// How many batches of it are done.
-    pub batch: usize,
 }

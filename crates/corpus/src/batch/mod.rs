@@ -1,7 +1,8 @@
 //! Training batches out of a token store: plain data, no tensors, no padding.
 //!
-//! A [`Batcher`] plans an epoch ([`Batcher::plan`]) and builds any batch of the plan
-//! ([`Batcher::build`]), so that a run can go on from a saved [`Position`]. Two plans exist, see
+//! A [`Sampler`] draws batches out of one corpus or a [`Mixture`] of several, without end, and can
+//! start again from a saved [`Position`]; a [`Batcher`] plans a whole epoch of a split
+//! ([`Batcher::plan`]) and builds any batch of it ([`Batcher::build`]). Two orders exist, see
 //! [`Order`]:
 //!
 //! * **runs**: consecutive sentences of many documents. A sentence is encoded once however many of
@@ -12,14 +13,19 @@
 //! index which of them is a target's own source and which are its context.
 
 mod batcher;
+mod mixture;
+mod permutation;
 mod plan;
 mod runs;
+mod sampler;
 mod shuffled;
 
 use serde::{Deserialize, Serialize};
 
-pub use batcher::{Batcher, Position};
+pub use batcher::Batcher;
+pub use mixture::{Mixture, Phase};
 pub use plan::{Plan, PlannedBatch};
+pub use sampler::{CorpusPosition, Position, Sampler};
 
 /// In which order an epoch goes through the corpus.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -1,52 +1,130 @@
 //! Encode-once batches: runs of consecutive sentences, shuffled, and packed up to the budget.
+//!
+//! A large corpus is gone through in *windows* of about a million sentences: a random share of its
+//! documents, whose runs are shuffled together. So no list of all sentences is ever made, and a run
+//! of training that is resumed plans one window and no more.
 
 use std::ops::Range;
 
 use abridge_base::random::Random;
 
 use super::BatchSettings;
+use super::permutation::Permutation;
 use super::plan::{Plan, PlannedBatch};
 use crate::store::{Side, TokenStore};
 
 /// Tells this use of the seed from others.
 const PURPOSE: u64 = 1;
+/// The order of documents of corpora of several windows.
+const DOCUMENTS: u64 = 4;
+/// Sentences of a window, about.
+const WINDOW: usize = 1 << 20;
 
 /// Tokens that a run needs on each side, `</s>` included.
-#[derive(Clone, Copy, Default)]
-struct Cost {
-    source: usize,
-    target: usize,
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Cost {
+    /// Of the sentences and of those before them that are context.
+    pub source: usize,
+    /// Of the translations.
+    pub target: usize,
 }
 
 impl Cost {
-    fn plus(self, other: Self) -> Self {
+    pub fn plus(self, other: Self) -> Self {
         Self { source: self.source + other.source, target: self.target + other.target }
     }
 
-    fn fits(self, settings: &BatchSettings) -> bool {
+    pub fn fits(self, settings: &BatchSettings) -> bool {
         self.source.max(self.target) <= settings.max_tokens
+    }
+}
+
+/// Consecutive sentences of a document.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Run {
+    pub sentences: Range<usize>,
+    pub cost: Cost,
+}
+
+/// Some documents of a store that follow each other: all of them, or a corpus among others.
+#[derive(Clone, Debug)]
+pub struct Documents<'a> {
+    pub store: &'a TokenStore,
+    pub range: Range<usize>,
+}
+
+impl Documents<'_> {
+    /// The number of sentences in them.
+    pub fn sentences(&self) -> usize {
+        let ends = self.range.clone().next_back().map(|last| self.store.document(last).end);
+        ends.map_or(0, |end| end - self.store.document(self.range.start).start)
+    }
+
+    /// The windows of an epoch.
+    pub fn windows(&self) -> usize {
+        self.windows_of(WINDOW)
+    }
+
+    fn windows_of(&self, size: usize) -> usize {
+        self.sentences().div_ceil(size).clamp(1, self.range.len().max(1))
+    }
+
+    /// The runs of one window of an epoch, in the order in which they are trained on.
+    pub fn window(
+        &self,
+        settings: &BatchSettings,
+        run_length: usize,
+        epoch: u64,
+        window: usize,
+    ) -> Vec<Run> {
+        self.window_among(self.windows(), settings, run_length, epoch, window)
+    }
+
+    fn window_among(
+        &self,
+        windows: usize,
+        settings: &BatchSettings,
+        run_length: usize,
+        epoch: u64,
+        window: usize,
+    ) -> Vec<Run> {
+        let mut runs = Vec::new();
+        let count = self.range.len();
+        let mut random;
+        if windows == 1 {
+            random = Random::keyed(&[PURPOSE, settings.seed, epoch]);
+            for document in self.range.clone() {
+                cut(self.store, settings, run_length, document, &mut random, &mut runs);
+            }
+        } else {
+            random = Random::keyed(&[PURPOSE, settings.seed, epoch, window as u64]);
+            let order = Permutation::new(count, &[DOCUMENTS, settings.seed, epoch]);
+            let share = |window: usize| (window as u128 * count as u128 / windows as u128) as usize;
+            for place in share(window)..share(window + 1) {
+                let document = self.range.start + order.at(place);
+                cut(self.store, settings, run_length, document, &mut random, &mut runs);
+            }
+        }
+        random.shuffle(&mut runs);
+        runs
     }
 }
 
 /// Plans an epoch of runs.
 pub fn plan(store: &TokenStore, settings: &BatchSettings, run_length: usize, epoch: u64) -> Plan {
-    let mut random = Random::keyed(&[PURPOSE, settings.seed, epoch]);
-    let mut runs = Vec::new();
-    for document in (0..store.documents()).map(|document| store.document(document)) {
-        cut(store, settings, run_length, document, &mut random, &mut runs);
-    }
-    random.shuffle(&mut runs);
-
+    let documents = Documents { store, range: 0..store.documents() };
+    let windows = 0..documents.windows();
+    let runs = windows.flat_map(|window| documents.window(settings, run_length, epoch, window));
     let mut plan = Plan::default();
     let mut batch = PlannedBatch::default();
     let mut cost = Cost::default();
-    for (run, run_cost) in runs {
-        if !cost.plus(run_cost).fits(settings) && !batch.sentences.is_empty() {
+    for run in runs {
+        if !cost.plus(run.cost).fits(settings) && !batch.sentences.is_empty() {
             plan.batches.push(std::mem::take(&mut batch));
             cost = Cost::default();
         }
-        batch.sentences.extend(run);
-        cost = cost.plus(run_cost);
+        batch.sentences.extend(run.sentences);
+        cost = cost.plus(run.cost);
     }
     if !batch.sentences.is_empty() {
         plan.batches.push(batch);
@@ -61,10 +139,11 @@ fn cut(
     store: &TokenStore,
     settings: &BatchSettings,
     run_length: usize,
-    document: Range<usize>,
+    document: usize,
     random: &mut Random,
-    runs: &mut Vec<(Range<usize>, Cost)>,
+    runs: &mut Vec<Run>,
 ) {
+    let document = store.document(document);
     let mut start = document.start;
     let mut limit = 1 + random.below(run_length);
     while start < document.end {
@@ -84,8 +163,37 @@ fn cut(
             cost = longer;
             end += 1;
         }
-        runs.push((start..end, cost));
+        runs.push(Run { sentences: start..end, cost });
         start = end;
         limit = run_length;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::batch::tests::store;
+
+    #[test]
+    fn the_windows_of_an_epoch_hold_every_sentence_once() {
+        let documents: Vec<Vec<(usize, usize)>> =
+            (0..90).map(|d| (0..=d % 9).map(|s| (1 + s, 2 + d % 5)).collect()).collect();
+        let store = store(&documents);
+        let part = Documents { store: &store, range: 10..80 };
+        let settings = BatchSettings::default();
+        let windows = part.windows_of(50);
+        assert_eq!(windows, part.sentences().div_ceil(50));
+        let epoch = |epoch| {
+            let runs =
+                (0..windows).flat_map(|w| part.window_among(windows, &settings, 3, epoch, w));
+            runs.flat_map(|run| run.sentences).collect::<Vec<usize>>()
+        };
+        let mut all = epoch(0);
+        assert_ne!(all, epoch(1));
+        all.sort_unstable();
+        assert_eq!(all, (store.document(10).start..store.document(79).end).collect::<Vec<_>>());
+        let sizes: Vec<usize> =
+            (0..windows).map(|w| part.window_among(windows, &settings, 3, 0, w).len()).collect();
+        assert!(sizes.iter().all(|&size| size > 0), "{sizes:?}");
     }
 }

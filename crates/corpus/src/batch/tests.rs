@@ -12,7 +12,11 @@ use crate::store::{EncodedSide, Side, StoreContent, TokenStore};
 
 /// A corpus of documents of (source length, target length); every source token says which sentence
 /// it belongs to.
-fn store(documents: &[Vec<(usize, usize)>]) -> Arc<TokenStore> {
+pub fn store(documents: &[Vec<(usize, usize)>]) -> Arc<TokenStore> {
+    Arc::new(store_of(documents))
+}
+
+pub fn store_of(documents: &[Vec<(usize, usize)>]) -> TokenStore {
     let mut content = StoreContent::default();
     let mut target = EncodedSide { vocabulary_size: 100_000, ..EncodedSide::default() };
     content.source.vocabulary_size = 100_000;
@@ -27,10 +31,10 @@ fn store(documents: &[Vec<(usize, usize)>]) -> Arc<TokenStore> {
         }
     }
     content.target = Some(target);
-    Arc::new(TokenStore::from_bytes(content.to_bytes().unwrap()).unwrap())
+    TokenStore::from_bytes(content.to_bytes().unwrap()).unwrap()
 }
 
-fn settings(context_size: usize, max_tokens: usize, order: Order) -> BatchSettings {
+pub fn settings(context_size: usize, max_tokens: usize, order: Order) -> BatchSettings {
     BatchSettings { context_size, max_tokens, seed: 7, order, ..BatchSettings::default() }
 }
 
@@ -206,5 +210,37 @@ proptest! {
                 prop_assert!(batch.targets.tokens().len() <= budget);
             }
         }
+    }
+
+    #[test]
+    fn a_sampler_goes_through_the_plans_and_resumes_anywhere(
+        corpus in corpora(), order in orders(), budget in 10usize..100, stop in 0usize..12,
+    ) {
+        let settings = settings(2, budget, order);
+        let batcher = Batcher::new(store(&corpus), settings).unwrap();
+        let sampler = || {
+            let one = vec![(String::new(), store_of(&corpus))];
+            Sampler::new(one, Mixture::constant(vec![1.0]).unwrap(), settings).unwrap()
+        };
+        let mut whole = sampler();
+        let mut position = Position::default();
+        let mut planned = (0..).flat_map(|epoch| batcher.plan(epoch).batches);
+        for _ in 0..stop {
+            prop_assert_eq!(Some(whole.next(&mut position, 1)), planned.next());
+            let done = position.batch == batcher.plan(position.epoch).batches.len();
+            prop_assert_eq!(whole.is_epoch_done(&position), done);
+        }
+        let saved = serde_json::to_string(&position).unwrap();
+        let mut saved: Position = serde_json::from_str(&saved).unwrap();
+        // As positions were before there were several corpora.
+        let mut older =
+            Position { epoch: saved.epoch, batch: saved.batch, ..Position::default() };
+        let (mut resumed, mut from_older) = (sampler(), sampler());
+        for _ in 0..5 {
+            let next = planned.next();
+            prop_assert_eq!(Some(resumed.next(&mut saved, 1)), next.clone());
+            prop_assert_eq!(Some(from_older.next(&mut older, 1)), next);
+        }
+        prop_assert_eq!((older.epoch, older.batch), (saved.epoch, saved.batch));
     }
 }

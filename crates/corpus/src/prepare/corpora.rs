@@ -5,8 +5,8 @@ use serde::{Deserialize, Serialize};
 
 use super::filter::FilterRecipe;
 use super::recipe::InputFiles;
-use crate::random::Random;
 use crate::{Document, Error, Result};
+use abridge_base::random::Random;
 
 /// Tells this use of randomness from others.
 const CUTS: u64 = 5;

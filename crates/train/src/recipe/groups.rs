@@ -177,10 +177,14 @@ pub struct ContextRecipe {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct ValidationRecipe {
-    /// BLEU of the first so many sentences, in whole documents; 0 for none.
+    /// BLEU of the first so many sentences of each corpus; 0 for none.
     pub sentences: usize,
     /// Hypotheses that the search follows; 1 is greedy.
     pub beam: usize,
+    /// The corpora whose validation loss decides which checkpoint is best, each token counting the
+    /// same; those of the mixture if none is named. All of them are reported.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub corpora: Vec<String>,
     /// A contrastive set whose accuracy is reported.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub contrastive: Option<PathBuf>,
@@ -191,7 +195,13 @@ pub struct ValidationRecipe {
 
 impl Default for ValidationRecipe {
     fn default() -> Self {
-        Self { sentences: 200, beam: 1, contrastive: None, contrastive_documents: None }
+        Self {
+            sentences: 200,
+            beam: 1,
+            corpora: Vec::new(),
+            contrastive: None,
+            contrastive_documents: None,
+        }
     }
 }
 

@@ -19,6 +19,9 @@ pub fn describe(recipe: &TrainRecipe, estimate: &Estimate) -> anyhow::Result<()>
     if estimate.dropped > 0 {
         row("  too long, left out", estimate.dropped.to_string())?;
     }
+    for (corpus, share) in &estimate.corpora {
+        row(&format!("  {corpus}"), format!("{:.1} % of the target tokens", 100.0 * share))?;
+    }
     row("micro-batches per epoch", estimate.batches.to_string())?;
     row("updates per epoch", estimate.updates.to_string())?;
     let padding = 100.0 * estimate.padding;

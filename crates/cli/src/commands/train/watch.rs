@@ -3,7 +3,7 @@
 use std::io::{IsTerminal, Write};
 use std::time::Instant;
 
-use abridge_train::{Event, Training};
+use abridge_train::{Event, PerToken, Training};
 use burn::module::Module;
 use indicatif::{ProgressBar, ProgressStyle};
 
@@ -61,7 +61,9 @@ impl Watcher {
                 }
                 self.say(&format!("resumed after update {update}"));
             }
-            Event::Updated { update, epoch, loss, perplexity, rate, norm, tokens, seconds } => {
+            Event::Updated {
+                update, epoch, loss, perplexity, rate, norm, tokens, seconds, ..
+            } => {
                 self.tokens += tokens;
                 let speed = self.tokens as f64 / seconds.max(1e-9);
                 let text = format!(
@@ -85,7 +87,7 @@ impl Watcher {
             Event::Skipped { update } => {
                 self.say(&format!("update {update} skipped: its gradient is not finite"));
             }
-            Event::Validated { update, loss, perplexity, best, scores } => {
+            Event::Validated { update, loss, perplexity, best, scores, corpora, seen } => {
                 let scores = scores.iter().fold(String::new(), |text, (name, score)| {
                     format!("{text}, {name} {score:.1}")
                 });
@@ -94,6 +96,16 @@ impl Watcher {
                      {scores}{}",
                     if *best { ", the best so far" } else { "" }
                 ));
+                for (name, of) in corpora {
+                    let seen = seen.get(name).map_or_else(String::new, |seen| {
+                        let percent = 100.0 * seen.share;
+                        format!(", {percent:.1} % of what was seen, {:.2} passes", seen.passes)
+                    });
+                    let PerToken { loss, perplexity } = of;
+                    self.say(&format!(
+                        "  {name}: loss {loss:.3}, perplexity {perplexity:.2}{seen}"
+                    ));
+                }
             }
             Event::NotSaved { update, reason } => {
                 self.say(&format!("warning: no checkpoint at update {update}: {reason}"));

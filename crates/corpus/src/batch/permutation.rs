@@ -1,0 +1,85 @@
+//! A random order of any number of things without a list of them.
+
+use abridge_base::random::Random;
+
+/// Rounds of the network; four already look random to every test of the field.
+const ROUNDS: usize = 6;
+
+/// A permutation of `0..count` that is computed place by place: a Feistel network over the next
+/// power of four, walked until it lands below `count` (fewer than four steps on average).
+#[derive(Clone, Debug)]
+pub struct Permutation {
+    count: u64,
+    half_bits: u32,
+    keys: [u64; ROUNDS],
+}
+
+impl Permutation {
+    /// The permutation that a key names.
+    pub fn new(count: usize, key: &[u64]) -> Self {
+        let bits = usize::BITS - count.saturating_sub(1).leading_zeros();
+        let mut random = Random::keyed(key);
+        Self {
+            count: count as u64,
+            half_bits: bits.div_ceil(2).max(1),
+            keys: std::array::from_fn(|_| random.below(usize::MAX) as u64),
+        }
+    }
+
+    /// What stands at a place.
+    ///
+    /// # Panics
+    /// If there is no such place.
+    pub fn at(&self, place: usize) -> usize {
+        let mut number = place as u64;
+        assert!(number < self.count, "there is no place {place} among {}", self.count);
+        loop {
+            number = self.encrypt(number);
+            if number < self.count {
+                return number as usize;
+            }
+        }
+    }
+
+    fn encrypt(&self, number: u64) -> u64 {
+        let mask = (1 << self.half_bits) - 1;
+        let (mut left, mut right) = (number >> self.half_bits, number & mask);
+        for key in self.keys {
+            // The finaliser of SplitMix64 spreads every bit of the half and the key.
+            let mut mixed = right ^ key;
+            mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+            mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+            (left, right) = (right, left ^ (mixed ^ (mixed >> 31)) & mask);
+        }
+        left << self.half_bits | right
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn everything_stands_somewhere_once(count in 1usize..3000, seed in any::<u64>()) {
+            let permutation = Permutation::new(count, &[seed]);
+            let mut all: Vec<usize> = (0..count).map(|place| permutation.at(place)).collect();
+            all.sort_unstable();
+            prop_assert_eq!(all, (0..count).collect::<Vec<_>>());
+        }
+    }
+
+    #[test]
+    fn every_place_is_reached_about_equally_often() {
+        let mut counts = [[0_u32; 5]; 5];
+        for seed in 0..10_000 {
+            let permutation = Permutation::new(5, &[seed]);
+            for (place, counts) in counts.iter_mut().enumerate() {
+                counts[permutation.at(place)] += 1;
+            }
+        }
+        assert!(counts.iter().flatten().all(|&count| (1_800..2_200).contains(&count)));
+    }
+}

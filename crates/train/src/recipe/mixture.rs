@@ -1,0 +1,150 @@
+//! In which shares a run draws from the corpora of its data.
+
+use std::collections::BTreeMap;
+
+use abridge_corpus::batch::{Mixture, Phase, Sampler};
+use abridge_corpus::prepare::PreparedDirectory;
+use abridge_model::ModelConfig;
+use serde::{Deserialize, Serialize};
+
+use super::TrainRecipe;
+use crate::{Error, Result};
+
+/// Which corpora, in which shares, from when on. By default the weights of the data, and if it has
+/// none, each corpus as it is.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct MixtureRecipe {
+    /// By the name of a corpus, its share of the target tokens beside the weights of the others;
+    /// one that is not named is not used.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub weights: BTreeMap<String, f64>,
+    /// Weights by size instead, to the power of 1 / temperature: 1 keeps each corpus as it is, a
+    /// larger one makes small corpora count more.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub temperature: Option<f64>,
+    /// Other shares from some update on: first these, then those.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub phases: Vec<PhaseRecipe>,
+}
+
+/// Shares for a time.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct PhaseRecipe {
+    /// The last update of the phase; the last phase goes on for ever.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub until: Option<u64>,
+    /// As those of the mixture.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub weights: BTreeMap<String, f64>,
+    /// As that of the mixture.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub temperature: Option<f64>,
+}
+
+impl MixtureRecipe {
+    /// Whether nothing is said.
+    pub fn is_default(&self) -> bool {
+        *self == Self::default()
+    }
+
+    /// The corpora that are used at any time, and their shares.
+    pub fn resolve(&self, data: &PreparedDirectory) -> Result<(Vec<String>, Mixture)> {
+        let names = data.corpora("train");
+        if let (true, false) = (names.iter().all(|name| name.is_empty()), self.is_default()) {
+            return Err(wrong("is given, but the data is one corpus without a name"));
+        }
+        let phases = if self.phases.is_empty() {
+            vec![PhaseRecipe {
+                until: None,
+                weights: self.weights.clone(),
+                temperature: self.temperature,
+            }]
+        } else if self.weights.is_empty() && self.temperature.is_none() {
+            self.phases.clone()
+        } else {
+            return Err(wrong("has phases and shares beside them; put the shares into a phase"));
+        };
+        let mut resolved = Vec::new();
+        for phase in phases {
+            resolved.push(Phase { until: phase.until, weights: phase.weights_of(&names, data)? });
+        }
+        let is_used = |index: &usize| resolved.iter().any(|phase| phase.weights[*index] > 0.0);
+        let used: Vec<usize> = (0..names.len()).filter(is_used).collect();
+        for phase in &mut resolved {
+            phase.weights = used.iter().map(|&index| phase.weights[index]).collect();
+        }
+        Ok((used.iter().map(|&index| names[index].to_owned()).collect(), Mixture::new(resolved)?))
+    }
+}
+
+impl PhaseRecipe {
+    fn weights_of(&self, names: &[&str], data: &PreparedDirectory) -> Result<Vec<f64>> {
+        if let Some(unknown) = self.weights.keys().find(|name| !names.contains(&name.as_str())) {
+            return Err(wrong(&format!(
+                "names the corpus `{unknown}`, but the data has {}",
+                names.join(", ")
+            )));
+        }
+        if let Some(temperature) = self.temperature.filter(|t| !t.is_finite() || *t <= 0.0) {
+            return Err(wrong(&format!("has temperature {temperature}, not finite and above 0")));
+        }
+        if !self.weights.is_empty() && self.temperature.is_some() {
+            return Err(wrong("has weights and a temperature; give one of them"));
+        }
+        if !self.weights.is_empty() {
+            let weight = |name: &&str| self.weights.get(*name).copied().unwrap_or(0.0);
+            return Ok(names.iter().map(weight).collect());
+        }
+        let manifest = data.manifest();
+        let corpora = &manifest.recipe.corpora;
+        let weights: Vec<f64> = corpora
+            .iter()
+            .filter(|corpus| names.contains(&corpus.name.as_str()))
+            .filter_map(|corpus| corpus.weight)
+            .collect();
+        if self.temperature.is_none() && !weights.is_empty() && weights.len() == names.len() {
+            return Ok(weights);
+        }
+        let trained = manifest.splits.iter().filter(|split| split.name.ends_with("train"));
+        let sizes: Vec<usize> = trained
+            .map(|split| split.target.as_ref().map_or(0, |side| side.tokens) + split.sentences)
+            .collect();
+        Ok(Mixture::by_size(&sizes, self.temperature.unwrap_or(1.0)))
+    }
+}
+
+impl TrainRecipe {
+    /// What draws the micro-batches of a run from prepared data.
+    pub fn sampler(&self, data: &PreparedDirectory, config: &ModelConfig) -> Result<Sampler> {
+        let (names, mixture) = self.mixture.resolve(data)?;
+        if names.len() > 1 {
+            // Several corpora end at different times, or never.
+            if self.stop.validate_every.is_none() {
+                return Err(Error::Recipe(
+                    "stop.validate_every is not set, but a mixture of corpora has no epochs; say \
+                     after how many updates to validate"
+                        .into(),
+                ));
+            }
+            if self.stop.max_epochs.is_some() {
+                return Err(Error::Recipe(
+                    "stop.max_epochs is set, but a mixture of corpora has no epochs; set \
+                     stop.max_updates"
+                        .into(),
+                ));
+            }
+        }
+        let corpora = names.into_iter().map(|name| {
+            let split = if name.is_empty() { "train".into() } else { format!("{name}/train") };
+            Ok((name, data.split(&split)?))
+        });
+        let corpora = corpora.collect::<Result<Vec<_>>>()?;
+        Ok(Sampler::new(corpora, mixture, self.batch_settings(config))?)
+    }
+}
+
+fn wrong(problem: &str) -> Error {
+    Error::Recipe(format!("the mixture {problem}"))
+}
