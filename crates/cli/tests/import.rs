@@ -11,7 +11,7 @@ use predicates::str::contains;
 
 fn import(checkpoint: &Path, out: &Path) -> Command {
     let mut command = Command::cargo_bin("abridge").unwrap();
-    command.arg("import").arg(checkpoint).arg("--out").arg(out);
+    command.arg("import").arg(checkpoint).arg("--output").arg(out);
     command.args(["--preset", "grouping", "--context-size", "2", "--heads", "2"]);
     command
 }

@@ -37,6 +37,26 @@ fn every_command_has_help_with_examples_and_a_manual_page() {
 }
 
 #[test]
+fn an_option_has_one_name_in_every_command() {
+    for command in commands() {
+        let help = abridge().args([&command, "--help"]).output().unwrap();
+        let help = String::from_utf8(help.stdout).unwrap();
+        for old in ["--out ", "--context ", "--contexts", "--context-sizes"] {
+            assert!(!help.contains(old), "{command} still speaks of {old}");
+        }
+    }
+    // Scripts that use the old names go on working.
+    for (command, old) in [
+        ("average", "--out"),
+        ("cxmi", "--context-sizes"),
+        ("profile", "--contexts"),
+        ("translate", "--context"),
+    ] {
+        abridge().args([command, old, "1", "--help"]).assert().success();
+    }
+}
+
+#[test]
 fn shells_get_their_completions() {
     for (shell, part) in [
         ("bash", "complete -F _abridge"),

@@ -29,7 +29,7 @@ fn writes_a_directory_and_says_what_is_in_it() {
     let directory = tempfile::tempdir().unwrap();
     let out = directory.path().join("corpus");
     let path = out.to_str().unwrap();
-    practice(&["--out", path, "--train-documents", "20"])
+    practice(&["--output", path, "--train-documents", "20"])
         .assert()
         .success()
         .stdout(predicate::str::contains("20 documents"))

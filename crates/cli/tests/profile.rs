@@ -13,9 +13,9 @@ use serde_json::Value;
 fn memory_grows_with_the_context_and_no_faster_than_its_entries() {
     let folder = tempfile::tempdir().unwrap();
     abridge(folder.path())
-        .args(["profile", "--width", "tiny", "--contexts", "0,10,20", "--presets"])
+        .args(["profile", "--width", "tiny", "--context-size", "0,10,20", "--presets"])
         .arg("sentence,caching-sentence,pooling-avg,grouping,selecting")
-        .args(["--out", "out", "--tokens", "10", "--sentences", "1"])
+        .args(["--output", "out", "--tokens", "10", "--sentences", "1"])
         .assert()
         .success();
     for name in ["memory.svg", "memory.png", "time.svg", "time.png", "profile.md"] {

@@ -61,7 +61,7 @@ fn a_pipe_gives_what_a_file_gives() {
     assert_eq!(String::from_utf8(parts.stdout).unwrap(), from_file);
     assert!(String::from_utf8(parts.stderr).unwrap().contains("|context 2|beam 2|"));
     // Context matters: the same sentences as documents of their own are translated otherwise.
-    let alone = output(translate(folder.path()).args(["--context", "0", "text.en"]));
+    let alone = output(translate(folder.path()).args(["--context-size", "0", "text.en"]));
     assert_ne!(alone, from_file);
 }
 
@@ -288,7 +288,7 @@ fn an_interrupted_job_goes_on_where_it_was() {
         command.args(["text.en", "-o", "out.de", "--resume"]).args(extra);
         command
     };
-    resume(&["--context", "1"]).assert().failure().stderr(contains("another settings"));
+    resume(&["--context-size", "1"]).assert().failure().stderr(contains("another settings"));
     resume(&[]).assert().success().stderr(contains("3 of 6 sentences are there already"));
     let mut expected: Vec<&str> = whole.lines().collect();
     expected[1] = "KEPT";
@@ -359,7 +359,7 @@ fn wishes_that_cannot_be_met_are_refused_with_the_remedy() {
     let folder = folder();
     fs::write(folder.path().join("text.en"), "It was.\n").unwrap();
     for (flags, reason) in [
-        (&["--context", "3"][..], "at most 2"),
+        (&["--context-size", "3"][..], "at most 2"),
         (&["--n-best", "5"], "set the beam to 5"),
         (&["--min-length", "99"], "at least 99"),
         (&["--sample", "--top-p", "2"], "(0, 1]"),

@@ -163,7 +163,7 @@ fn context_gains_are_measured(folder: &Path) {
             .args(rest)
             .assert()
     };
-    let output = cxmi("grouping", &["--json", "--context-sizes", "1,2"]).success();
+    let output = cxmi("grouping", &["--json", "--context-size", "1,2"]).success();
     let json: serde_json::Value = serde_json::from_slice(&output.get_output().stdout).unwrap();
     let found = &json["cxmi"];
     // Three sentences are not the first of their document.
@@ -179,7 +179,7 @@ fn context_gains_are_measured(folder: &Path) {
         .success()
         .stdout(contains("context 3, random").and(contains("words that gained most")));
     cxmi("sentence", &[]).code(1).stderr(contains("needs a model that can use context"));
-    cxmi("grouping", &["--context-sizes", "4"]).code(1).stderr(contains("the 3 of the model"));
+    cxmi("grouping", &["--context-size", "4"]).code(1).stderr(contains("the 3 of the model"));
 }
 
 #[test]

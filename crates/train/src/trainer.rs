@@ -180,7 +180,7 @@ impl Training {
                     let run = self.path.display();
                     Error::Checkpoint(format!(
                         "the best checkpoint is gone: {error}; `abridge average --run {run} --best 1 \
-                         --out MODEL` takes the best that is there"
+                         --output MODEL` takes the best that is there"
                     ))
                 })
             }

@@ -14,8 +14,8 @@ use clap::Args;
 #[command(after_help = "Examples:
   abridge train --data practice --run runs/a --recipe recipes/practice.toml \\
       --set checkpoints.keep=5 --set checkpoints.keep_best=5
-  abridge average --run runs/a --last 5 --out runs/a/average
-  abridge average --run runs/a --best 3 --out runs/a/best3")]
+  abridge average --run runs/a --last 5 --output runs/a/average
+  abridge average --run runs/a --best 3 --output runs/a/best3")]
 pub struct Average {
     /// The directory of a run.
     #[arg(long, value_name = "DIR")]
@@ -27,8 +27,8 @@ pub struct Average {
     #[arg(long, value_name = "COUNT")]
     best: Option<usize>,
     /// The model directory to write.
-    #[arg(long, value_name = "DIR")]
-    out: PathBuf,
+    #[arg(long, short, alias = "out", value_name = "DIR")]
+    output: PathBuf,
 }
 
 impl Average {
@@ -38,12 +38,12 @@ impl Average {
             (_, Some(count)) => Choice::Best(count),
             (count, None) => Choice::Last(count.unwrap_or(0)),
         };
-        let updates = average(&self.run, choice, &self.out)?;
+        let updates = average(&self.run, choice, &self.output)?;
         let list = updates.iter().map(u64::to_string).collect::<Vec<_>>().join(", ");
         let mut out = std::io::stdout().lock();
         writeln!(out, "the mean of updates {list}")?;
-        writeln!(out, "model: {}", self.out.display())?;
-        writeln!(out, "next:  abridge translate --model {} FILE", self.out.display())?;
+        writeln!(out, "model: {}", self.output.display())?;
+        writeln!(out, "next:  abridge translate --model {} FILE", self.output.display())?;
         Ok(())
     }
 }

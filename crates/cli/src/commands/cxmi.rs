@@ -20,7 +20,7 @@ use clap::Args;
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   abridge cxmi --model runs/grouping/model --source test.en --reference test.de
-  abridge cxmi --model runs/grouping/model --source test.en --reference test.de --context-sizes 1,2,3
+  abridge cxmi --model runs/grouping/model --source test.en --reference test.de --context-size 1,2,3
   abridge cxmi --model runs/grouping/model --source test.en --reference test.de --json | jq .cxmi.score")]
 pub struct Cxmi {
     /// A model directory.
@@ -40,7 +40,12 @@ pub struct Cxmi {
     format: Option<Format>,
     /// How many sentences before; several are measured one after the other. By default as many as
     /// the model takes.
-    #[arg(long, value_delimiter = ',', value_name = "N,…")]
+    #[arg(
+        long = "context-size",
+        alias = "context-sizes",
+        value_delimiter = ',',
+        value_name = "N,…"
+    )]
     context_sizes: Vec<usize>,
     /// Which other sentences are the control.
     #[arg(long, default_value_t = 1)]

@@ -18,11 +18,11 @@ use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   abridge demo
-  abridge demo --out /tmp/demo --updates 300")]
+  abridge demo --output /tmp/demo --updates 300")]
 pub struct Demo {
     /// Where the corpus, the two models and the report go.
-    #[arg(long, default_value = "demo", value_name = "DIR")]
-    out: PathBuf,
+    #[arg(long, short, alias = "out", default_value = "demo", value_name = "DIR")]
+    output: PathBuf,
     /// Updates of each model; fewer are faster and worse.
     #[arg(long, default_value_t = 1000)]
     updates: u64,
@@ -31,7 +31,8 @@ pub struct Demo {
 impl Demo {
     /// Prepares, trains, compares and says what to try next.
     pub fn run(&self) -> anyhow::Result<()> {
-        let demo = abridge_experiments::demo::Demo { out: self.out.clone(), updates: self.updates };
+        let demo =
+            abridge_experiments::demo::Demo { out: self.output.clone(), updates: self.updates };
         let manifest = demo.prepare()?;
         let mut out = std::io::stdout().lock();
         writeln!(out, "The practice corpus, written by a small grammar inside this program:\n")?;
@@ -44,7 +45,7 @@ impl Demo {
         terminal::print(&comparison, &mut out)?;
         writeln!(out, "Learning curves, and pictures of what the memory keeps, are in")?;
         writeln!(out, "  {}\n", demo.report().display())?;
-        writeln!(out, "Both models stay in {}. Try:\n", self.out.join("models").display())?;
+        writeln!(out, "Both models stay in {}. Try:\n", self.output.join("models").display())?;
         for command in demo.commands(&comparison.sentences) {
             writeln!(out, "  {command}")?;
         }
@@ -79,7 +80,7 @@ impl Demo {
         bars.clear()?;
         if ending? == Ending::Interrupted {
             let signal = signal.load(Ordering::Relaxed);
-            return Err(crate::exit::Stopped { signal, run: self.out.clone() }.into());
+            return Err(crate::exit::Stopped { signal, run: self.output.clone() }.into());
         }
         Ok(())
     }

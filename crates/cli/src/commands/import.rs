@@ -15,8 +15,8 @@ use clap::Args;
 /// is parsed and never run. Sizes are taken from the tensors.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
-  abridge import checkpoint_best.pt --preset grouping --context-size 1 --out models/grouping
-  abridge import weights.safetensors --preset caching-tokens --context-size 3 --heads 8 --out m
+  abridge import checkpoint_best.pt --preset grouping --context-size 1 --output models/grouping
+  abridge import weights.safetensors --preset caching-tokens --context-size 3 --heads 8 --output m
 
 The model behaves as the published code does (as_published = true in config.toml), for that is how
 its weights were trained.")]
@@ -48,8 +48,8 @@ pub struct Import {
     #[arg(long, value_name = "DICT", requires = "target_model")]
     target_dictionary: Option<PathBuf>,
     /// The model directory to be made.
-    #[arg(long)]
-    out: PathBuf,
+    #[arg(long, short, alias = "out", value_name = "DIR")]
+    output: PathBuf,
     /// Where to try the imported model once.
     #[arg(long, default_value = "cpu", value_parser = super::parse::<DeviceKind>)]
     device: DeviceKind,
@@ -61,9 +61,9 @@ impl Import {
         use abridge_model::config::ShortenerConfig;
         let device = self.device.open()?;
         ensure!(
-            !self.out.exists(),
-            "{} exists already; choose another --out or remove it",
-            self.out.display()
+            !self.output.exists(),
+            "{} exists already; choose another --output or remove it",
+            self.output.display()
         );
         let checkpoint = FairseqCheckpoint::open(&self.checkpoint)?;
         let mut config = checkpoint.infer(self.preset, self.heads, self.context_size)?;
@@ -79,13 +79,13 @@ impl Import {
         // Everything is checked; from here on only the disk can fail.
         let checkpoint = self.checkpoint.display().to_string();
         let provenance = [("imported from".to_owned(), checkpoint)].into();
-        ModelDirectory::write(&self.out, &model, provenance, |folder| self.attach(folder))?;
+        ModelDirectory::write(&self.output, &model, provenance, |folder| self.attach(folder))?;
         println!(
             "{}: {} tensors of {} in {}",
             self.preset,
             model.parameters().len(),
             self.checkpoint.display(),
-            self.out.display()
+            self.output.display()
         );
         Ok(())
     }

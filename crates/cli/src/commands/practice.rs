@@ -13,7 +13,7 @@ Examples:
       three English-German documents, with pronouns and antecedents marked
   abridge practice --language en-fr --show 1 --seed 7
       a French one of another corpus
-  abridge practice --out practice
+  abridge practice --output practice
       train, valid and test as lines with document ids, and the contrastive set";
 
 /// Shows or writes the built-in practice corpus.
@@ -36,8 +36,8 @@ pub struct Practice {
     show: Option<usize>,
 
     /// The directory to write to: new or empty
-    #[arg(long, value_name = "DIR")]
-    out: Option<PathBuf>,
+    #[arg(long, short, alias = "out", value_name = "DIR")]
+    output: Option<PathBuf>,
 
     /// Training documents
     #[arg(long, default_value_t = PracticeConfig::default().train_documents, value_name = "COUNT")]
@@ -55,11 +55,11 @@ pub struct Practice {
 impl Practice {
     /// Runs the command.
     pub fn run(&self) -> anyhow::Result<()> {
-        let show = self.show.unwrap_or(if self.out.is_some() { 0 } else { 3 });
+        let show = self.show.unwrap_or(if self.output.is_some() { 0 } else { 3 });
         let config = PracticeConfig {
             seed: self.seed,
             // Documents do not depend on those after them: what is not shown need not be written.
-            train_documents: match self.out {
+            train_documents: match self.output {
                 Some(_) => self.train_documents,
                 None => show,
             },
@@ -75,7 +75,7 @@ impl Practice {
             }
             write!(out, "{document}")?;
         }
-        let Some(directory) = &self.out else { return Ok(()) };
+        let Some(directory) = &self.output else { return Ok(()) };
 
         let corpus = corpus.into_practice();
         corpus.write(self.language, directory)?;

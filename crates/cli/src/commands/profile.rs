@@ -26,8 +26,8 @@ const VOCABULARY: usize = 19_804;
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   abridge profile --model runs/grouping/model
-  abridge profile --width base --presets all --out profile
-  abridge profile --width small --presets grouping,caching-tokens --contexts 0,10,50")]
+  abridge profile --width base --presets all --output profile
+  abridge profile --width small --presets grouping,caching-tokens --context-size 0,10,50")]
 pub struct Profile {
     /// A model directory.
     #[arg(long, value_name = "DIR", conflicts_with_all = ["width", "presets"])]
@@ -39,8 +39,14 @@ pub struct Profile {
     #[arg(long, value_name = "NAMES", default_value = "all")]
     presets: String,
     /// The context sizes to measure.
-    #[arg(long, value_delimiter = ',', default_value = "0,1,2,3,5,10,20,30,40,50")]
-    contexts: Vec<usize>,
+    #[arg(
+        long = "context-size",
+        alias = "contexts",
+        value_delimiter = ',',
+        value_name = "N,…",
+        default_value = "0,1,2,3,5,10,20,30,40,50"
+    )]
+    context_sizes: Vec<usize>,
     /// Tokens of every sentence and of every translation.
     #[arg(long, default_value_t = ProfileSettings::default().tokens)]
     tokens: usize,
@@ -51,8 +57,8 @@ pub struct Profile {
     #[arg(long, default_value_t = ProfileSettings::default().beam)]
     beam: usize,
     /// Writes memory.svg, memory.png, time.svg, time.png, profile.md and profile.json there.
-    #[arg(long, value_name = "DIR")]
-    out: Option<PathBuf>,
+    #[arg(long, short, alias = "out", value_name = "DIR")]
+    output: Option<PathBuf>,
     /// Where to compute. Only the memory of the processor is counted.
     #[arg(long, default_value = "cpu", value_parser = super::parse::<DeviceKind>)]
     device: DeviceKind,
@@ -63,7 +69,7 @@ impl Profile {
     pub fn run(&self) -> anyhow::Result<()> {
         ensure!(self.tokens > 1, "--tokens is {}, but a word and an end are two", self.tokens);
         ensure!(self.sentences > 0 && self.beam > 0, "--sentences and --beam are at least 1");
-        let mut contexts = self.contexts.clone();
+        let mut contexts = self.context_sizes.clone();
         contexts.sort_unstable();
         contexts.dedup();
         let device = self.device.open()?;
@@ -82,7 +88,7 @@ impl Profile {
         ensure!(!points.is_empty(), "none of the context sizes makes sense for the model");
         print!("{}", profile_table(&points));
         std::io::stdout().flush()?;
-        if let Some(out) = &self.out {
+        if let Some(out) = &self.output {
             write(out, &points).with_context(|| format!("cannot write {}", out.display()))?;
             eprintln!("wrote {}", out.join("memory.svg").display());
         }

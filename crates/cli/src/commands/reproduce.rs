@@ -43,8 +43,8 @@ pub struct Reproduce {
     #[arg(long, default_value = "tiny")]
     scale: Scale,
     /// Where cells and reports go.
-    #[arg(long, default_value = "reproduction", value_name = "DIR")]
-    out: PathBuf,
+    #[arg(long, short, alias = "out", default_value = "reproduction", value_name = "DIR")]
+    output: PathBuf,
     /// What the data recipe reads: an archive or a folder; the practice corpus by default.
     #[arg(long, value_name = "PATH")]
     data: Option<PathBuf>,
@@ -112,7 +112,7 @@ impl Reproduce {
             .into()),
             Progress::Stopped => {
                 let signal = signal.load(Ordering::Relaxed);
-                Err(Stopped { signal, run: self.out.clone() }.into())
+                Err(Stopped { signal, run: self.output.clone() }.into())
             }
         }
     }
@@ -122,7 +122,7 @@ impl Reproduce {
             table: self.table,
             pair: self.pair,
             scale: self.scale,
-            out: self.out.clone(),
+            out: self.output.clone(),
             given: Given {
                 data: self.data.clone(),
                 recipe: self.data_recipe.clone(),

@@ -107,7 +107,7 @@ pub fn run(
         settings: format!(
             "{} context {:?} {mode:?}",
             serde_json::to_string(settings)?,
-            arguments.context
+            arguments.context_size
         ),
     };
     // Where the output is not a file there is nothing beside it to keep.
@@ -133,7 +133,7 @@ pub fn run(
         .map(|record| record.translation.as_ref().unwrap_or(&record.text).clone())
         .collect();
     let how = DocumentSettings {
-        context: arguments.context,
+        context: arguments.context_size,
         known: &known,
         control: Control {
             done: &done,

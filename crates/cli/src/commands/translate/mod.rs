@@ -55,8 +55,8 @@ pub struct Translate {
     resume: bool,
 
     /// Sentences before the current one that are looked back at; the model's number by default.
-    #[arg(long, value_name = "N")]
-    context: Option<usize>,
+    #[arg(long, alias = "context", value_name = "N")]
+    context_size: Option<usize>,
     /// Hypotheses that are followed at once; 1 is greedy search.
     #[arg(long, value_name = "N", default_value_t = BeamSettings::default().beam)]
     beam: usize,
@@ -150,8 +150,8 @@ impl Translate {
         };
         let prefix = self.prefix.as_deref().map(|text| translator.target().encode(text));
         let settings = self.settings(&prefix.unwrap_or_default());
-        // A wrong --context is found before any work.
-        let context = translator.session(self.context)?.context_size();
+        // A wrong --context-size is found before any work.
+        let context = translator.session(self.context_size)?.context_size();
         if from_stream && self.format.is_none() {
             stream::run(self, &translator, &settings)?;
         }

@@ -47,7 +47,7 @@ pub fn run(
         arguments,
         translator,
         settings,
-        session: translator.session(arguments.context)?,
+        session: translator.session(arguments.context_size)?,
         line: 0,
         document: 1,
         index: 0,
@@ -138,7 +138,7 @@ impl Stream<'_> {
         let documents: Vec<&[Prose]> = prose.split(is_break).collect();
         let mut sessions = vec![self.session.clone()];
         for _ in 1..documents.len() {
-            sessions.push(self.translator.session(self.arguments.context)?);
+            sessions.push(self.translator.session(self.arguments.context_size)?);
         }
         let mut turns: Vec<Turn<'_>> = sessions
             .iter_mut()
