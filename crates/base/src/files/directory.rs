@@ -1,0 +1,223 @@
+//! A directory that appears complete or not at all.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use super::output::refused;
+use super::pending::{parent, sync_directory};
+use super::temporary::{OLD, Temporary, clear, name_beside, named};
+use crate::manifest::names_in;
+use crate::{Error, Result};
+
+/// Other writers of the same directory that may come in between before one gives up.
+const MOST_TRIES: usize = 100;
+
+/// The files of a directory that are ours; nothing if none of it is.
+type Own = dyn Fn(&Path) -> Option<Vec<String>>;
+
+/// A directory in the making, beside the one that it will become.
+pub struct OutputDirectory {
+    target: PathBuf,
+    work: Temporary,
+    own: Box<Own>,
+}
+
+impl std::fmt::Debug for OutputDirectory {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("OutputDirectory").field("target", &self.target).finish_non_exhaustive()
+    }
+}
+
+impl OutputDirectory {
+    /// Begins a directory; the folders above it are made if need be.
+    ///
+    /// A directory that is there already is replaced if it is empty, or if `own` names its files
+    /// (those of its manifest, and the manifest itself) and there are no others. Anything else is
+    /// refused.
+    pub fn begin(
+        target: &Path,
+        own: impl Fn(&Path) -> Option<Vec<String>> + 'static,
+    ) -> Result<Self> {
+        if target.file_name().is_none() {
+            return Err(refused(target, "is not the name of a directory", "name a new one"));
+        }
+        let above = target.ancestors().skip(1).filter(|path| !path.as_os_str().is_empty());
+        if let Some(file) = above.clone().find(|path| path.exists() && !path.is_dir()) {
+            let problem = format!("{} is not a directory", file.display());
+            return Err(refused(target, &problem, "name another directory to write"));
+        }
+        recover(target, &own);
+        check(target, &own)?;
+        let folder = parent(target);
+        fs::create_dir_all(folder).map_err(|error| Error::io("create", folder, error))?;
+        clear(target);
+        let private = fs::symlink_metadata(target).is_ok();
+        Ok(Self {
+            target: target.to_path_buf(),
+            work: Temporary::folder(target, private)?,
+            own: Box::new(own),
+        })
+    }
+
+    /// Where to write.
+    pub fn path(&self) -> &Path {
+        self.work.path()
+    }
+
+    /// Makes the directory durable and lets it appear, in place of the one before it.
+    pub fn finish(self) -> Result<()> {
+        let Self { target, mut work, own } = self;
+        let failed = |error| Error::io("write", &target, error);
+        sync_all(work.path())?;
+        let mut tries = 0;
+        let previous = loop {
+            // Hours may have passed since it was looked at.
+            check(&target, &own)?;
+            let previous = name_beside(&target, OLD).map_err(failed)?;
+            let set_aside = match fs::symlink_metadata(&target) {
+                Ok(metadata) => {
+                    keep_modes(&target, work.path(), &metadata);
+                    fs::rename(&target, &previous)
+                }
+                Err(_) => Ok(()),
+            };
+            let Err(error) = set_aside.and_then(|()| work.rename(&target)) else { break previous };
+            // Another process may have put its own there in between; that one is replaced, too.
+            if target.exists() {
+                remove_own(&previous, &own);
+            } else {
+                // There may be none.
+                let _ = fs::rename(&previous, &target);
+            }
+            tries += 1;
+            if tries == MOST_TRIES {
+                return Err(failed(error));
+            }
+        };
+        sync_directory(parent(&target))?;
+        if !remove_own(&previous, &own) {
+            let problem = "something was put into the directory while it was replaced";
+            let remedy = format!("it is kept in {}", previous.display());
+            return Err(Error::new(problem).in_file(&target).remedy(remedy));
+        }
+        Ok(())
+    }
+}
+
+/// Puts back, or clears away, what a process that was killed while replacing has set aside.
+fn recover(target: &Path, own: &Own) {
+    for previous in named(target, OLD) {
+        if target.exists() {
+            remove_own(&previous, own);
+        } else {
+            let _ = fs::rename(&previous, target);
+        }
+    }
+}
+
+/// Refuses a target with anything in it that is not ours.
+fn check(target: &Path, own: &Own) -> Result<()> {
+    loop {
+        let before = identity(target);
+        let found = check_once(target, own);
+        // One that was replaced meanwhile says nothing about the one that is there now.
+        if found.is_ok() || identity(target) == before {
+            return found;
+        }
+    }
+}
+
+fn identity(target: &Path) -> Option<(u64, u64)> {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::MetadataExt;
+        fs::symlink_metadata(target).ok().map(|metadata| (metadata.dev(), metadata.ino()))
+    }
+    #[cfg(not(unix))]
+    {
+        let _ = target;
+        None
+    }
+}
+
+fn check_once(target: &Path, own: &Own) -> Result<()> {
+    let Ok(metadata) = fs::symlink_metadata(target) else { return Ok(()) };
+    if metadata.is_symlink() {
+        let to = fs::read_link(target).unwrap_or_default();
+        let problem = format!("is a symbolic link to {}", to.display());
+        return Err(refused(target, &problem, "name the directory itself"));
+    }
+    if !metadata.is_dir() {
+        return Err(refused(target, "is not a directory", "name another place"));
+    }
+    let found = names_in(target)?;
+    let folders = fs::read_dir(target).map_err(|error| Error::io("read", target, error))?.count();
+    if found.is_empty() && folders == 0 {
+        return Ok(());
+    }
+    let Some(own) = own(target) else {
+        let remedy = "name another directory, or empty this one";
+        return Err(refused(target, "holds something that this command did not write", remedy));
+    };
+    match found.iter().find(|name| !own.contains(name)) {
+        None => Ok(()),
+        Some(foreign) => {
+            let problem = format!("holds {foreign}, which this command did not write");
+            Err(refused(target, &problem, "move it away, or name another directory"))
+        }
+    }
+}
+
+fn remove_own(directory: &Path, own: &Own) -> bool {
+    remove_files(directory, own(directory).unwrap_or_default())
+}
+
+/// Removes files of a directory by name, then its folders and itself if nothing else is in there;
+/// says whether nothing is left.
+pub fn remove_files(directory: &Path, names: impl IntoIterator<Item = String>) -> bool {
+    let mut folders = vec![directory.to_path_buf()];
+    for name in names {
+        let path = directory.join(name);
+        // What is not there need not be removed.
+        let _ = fs::remove_file(&path);
+        let above = path.ancestors().skip(1).take_while(|folder| *folder != directory);
+        folders.extend(above.map(Path::to_path_buf));
+    }
+    // The deepest first.
+    folders.sort_by_key(|folder| std::cmp::Reverse(folder.components().count()));
+    folders.dedup();
+    for folder in folders {
+        let _ = fs::remove_dir(folder);
+    }
+    directory.symlink_metadata().is_err()
+}
+
+/// What replaces something is as private as that was.
+fn keep_modes(old: &Path, new: &Path, metadata: &fs::Metadata) {
+    for name in names_in(new).unwrap_or_default() {
+        if let Ok(metadata) = fs::symlink_metadata(old.join(&name))
+            && metadata.is_file()
+        {
+            // A mode is not worth the directory.
+            let _ = fs::set_permissions(new.join(&name), metadata.permissions());
+        }
+    }
+    let _ = fs::set_permissions(new, metadata.permissions());
+}
+
+/// Waits until everything below a directory is on the disk.
+fn sync_all(directory: &Path) -> Result<()> {
+    let failed = |error| Error::io("sync", directory, error);
+    for entry in fs::read_dir(directory).map_err(failed)? {
+        let path = entry.map_err(failed)?.path();
+        if path.is_dir() {
+            sync_all(&path)?;
+        } else {
+            // Flushing needs write access on some systems.
+            let file = fs::File::options().write(true).open(&path);
+            let synced = file.and_then(|file| file.sync_all());
+            synced.map_err(|error| Error::io("sync", &path, error))?;
+        }
+    }
+    sync_directory(directory)
+}

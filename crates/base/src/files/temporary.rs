@@ -1,0 +1,154 @@
+//! Names that nobody can guess, and what became of those of processes that were killed.
+//!
+//! A temporary name is `.NAME.` with 128 random bits and `.part`. Its maker holds a lock on it as
+//! long as it works, so the next one who writes the same target can tell what is left over from
+//! what is in use. A directory that is about to be replaced waits under a name with `.old`.
+
+use std::ffi::OsString;
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+
+use crate::{Error, Result};
+
+/// The ending of what is being written.
+pub const PART: &str = ".part";
+/// The ending of what is being replaced.
+pub const OLD: &str = ".old";
+const DIGITS: usize = 32;
+/// The longest part of a target's name that goes into a temporary one: names end at 255 bytes.
+const SHOWN: usize = 64;
+
+/// A file or folder under a temporary name, removed when it is dropped.
+#[derive(Debug)]
+pub struct Temporary {
+    path: PathBuf,
+    /// The file itself; open and locked, it is not taken for something left over.
+    handle: File,
+    keep: bool,
+}
+
+impl Temporary {
+    /// Makes a new file beside `target`, readable by its owner alone if `private`.
+    pub fn file(target: &Path, private: bool) -> Result<Self> {
+        Self::make(target, &|path| {
+            let mut options = File::options();
+            options.write(true).create_new(true);
+            #[cfg(unix)]
+            {
+                use std::os::unix::fs::OpenOptionsExt;
+                options.mode(if private { 0o600 } else { 0o666 });
+            }
+            let _ = private;
+            options.open(path)
+        })
+    }
+
+    /// Makes a new folder beside `target`, for its owner alone if `private`.
+    pub fn folder(target: &Path, private: bool) -> Result<Self> {
+        Self::make(target, &|path| {
+            let mut builder = fs::DirBuilder::new();
+            #[cfg(unix)]
+            {
+                use std::os::unix::fs::DirBuilderExt;
+                builder.mode(if private { 0o700 } else { 0o777 });
+            }
+            let _ = private;
+            builder.create(path)?;
+            File::open(path)
+        })
+    }
+
+    fn make(target: &Path, create: &dyn Fn(&Path) -> std::io::Result<File>) -> Result<Self> {
+        let failed = |error| Error::io("write", target, error);
+        loop {
+            let path = name_beside(target, PART).map_err(failed)?;
+            match create(&path) {
+                Ok(handle) => {
+                    // Where locks are unknown nothing is taken for left over, either.
+                    let _ = handle.try_lock();
+                    // Somebody who was clearing up may have had it before it was locked.
+                    if path.symlink_metadata().is_ok() {
+                        return Ok(Self { path, handle, keep: false });
+                    }
+                }
+                Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {}
+                Err(error) => return Err(failed(error)),
+            }
+        }
+    }
+
+    /// Where it is.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// The file, to write to.
+    pub fn handle(&mut self) -> &mut File {
+        &mut self.handle
+    }
+
+    /// Renames it to what it was made for; it can be tried again.
+    pub fn rename(&mut self, target: &Path) -> std::io::Result<()> {
+        fs::rename(&self.path, target)?;
+        self.keep = true;
+        Ok(())
+    }
+}
+
+impl Drop for Temporary {
+    /// After an error nothing half-written stays; what cannot be removed is cleared by the next run.
+    fn drop(&mut self) {
+        if !self.keep {
+            remove(&self.path);
+        }
+    }
+}
+
+/// A fresh name in the folder of `target`.
+pub fn name_beside(target: &Path, ending: &str) -> std::io::Result<PathBuf> {
+    let mut random = [0; DIGITS / 2];
+    getrandom::fill(&mut random).map_err(std::io::Error::other)?;
+    let mut name = prefix(target);
+    name.push(format!("{:032x}{ending}", u128::from_le_bytes(random)));
+    Ok(target.with_file_name(name))
+}
+
+/// Removes what processes that no longer live have left beside `target`.
+pub fn clear(target: &Path) {
+    let is_left = |path: &&PathBuf| File::open(path).is_ok_and(|file| file.try_lock().is_ok());
+    named(target, PART).iter().filter(is_left).for_each(|path| remove(path));
+}
+
+/// Files and folders with temporary names of `target`.
+pub fn named(target: &Path, ending: &str) -> Vec<PathBuf> {
+    let prefix = prefix(target);
+    let Ok(entries) = fs::read_dir(super::pending::parent(target)) else { return Vec::new() };
+    let ours = entries.filter_map(std::result::Result::ok).filter(|entry| {
+        let name = entry.file_name();
+        let digits = name.as_encoded_bytes().strip_prefix(prefix.as_encoded_bytes());
+        let digits = digits.and_then(|rest| rest.strip_suffix(ending.as_bytes()));
+        let is_name = digits.is_some_and(|d| {
+            d.len() == DIGITS && d.iter().all(|b| b"0123456789abcdef".contains(b))
+        });
+        // A link is never ours.
+        is_name && entry.file_type().is_ok_and(|kind| kind.is_file() || kind.is_dir())
+    });
+    ours.map(|entry| entry.path()).collect()
+}
+
+fn prefix(target: &Path) -> OsString {
+    let name = target.file_name().unwrap_or_default().to_string_lossy();
+    let shown: String = name
+        .chars()
+        .scan(0, |length, c| {
+            *length += c.len_utf8();
+            (*length <= SHOWN).then_some(c)
+        })
+        .collect();
+    format!(".{shown}.").into()
+}
+
+fn remove(path: &Path) {
+    let is_folder = path.symlink_metadata().is_ok_and(|metadata| metadata.is_dir());
+    let _ = if is_folder { fs::remove_dir_all(path) } else { fs::remove_file(path) };
+}

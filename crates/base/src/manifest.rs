@@ -1,0 +1,315 @@
+//! What a directory of ours holds: the name, size and hash of every file.
+//!
+//! Names come from files that strangers can write, so they are plain: no `..`, no absolute path, and
+//! nothing that a name cannot be. A list without files would verify nothing and is refused.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::Path;
+
+use serde::{Deserialize, Serialize};
+
+use crate::files::{read_regular, write_new};
+use crate::{Error, Result, hash};
+
+/// A manifest larger than this is none of ours.
+const LARGEST: u64 = 64 << 20;
+
+/// A file and its content in short.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FileHash {
+    /// The name in the directory, or the path of an input as it was given.
+    pub file: String,
+    /// Its size in bytes.
+    pub bytes: u64,
+    /// SHA-256 in hexadecimal.
+    pub sha256: String,
+}
+
+impl FileHash {
+    /// Hashes a file; `name` is what a manifest calls it.
+    pub fn of(path: &Path, name: &str) -> Result<Self> {
+        let (bytes, sha256) = hash::of_file(path)?;
+        Ok(Self { file: name.to_owned(), bytes, sha256 })
+    }
+}
+
+/// The files of a directory: at least one, each once, plain names only. The default is that of a
+/// directory that is not written yet.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "Listed", into = "Vec<FileHash>")]
+pub struct FileList(Vec<FileHash>);
+
+/// How lists are stored: as a list, or as a map by name.
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum Listed {
+    List(Vec<FileHash>),
+    Map(BTreeMap<String, Content>),
+}
+
+#[derive(Deserialize)]
+struct Content {
+    bytes: u64,
+    sha256: String,
+}
+
+impl TryFrom<Listed> for FileList {
+    type Error = String;
+
+    fn try_from(listed: Listed) -> Result<Self, String> {
+        let files = match listed {
+            Listed::List(files) => files,
+            Listed::Map(files) => files
+                .into_iter()
+                .map(|(file, content)| FileHash {
+                    file,
+                    bytes: content.bytes,
+                    sha256: content.sha256,
+                })
+                .collect(),
+        };
+        Self::new(files)
+    }
+}
+
+impl From<FileList> for Vec<FileHash> {
+    fn from(list: FileList) -> Self {
+        list.0
+    }
+}
+
+impl FileList {
+    fn new(files: Vec<FileHash>) -> Result<Self, String> {
+        if files.is_empty() {
+            return Err("it lists no files".into());
+        }
+        if let Some(file) = files.iter().find(|file| !is_plain_path(&file.file)) {
+            return Err(format!("{:?} is no plain name of a file", file.file));
+        }
+        let mut names = BTreeSet::new();
+        match files.iter().find(|file| !names.insert(file.file.as_str())) {
+            Some(twice) => Err(format!("{:?} is listed twice", twice.file)),
+            None => Ok(Self(files)),
+        }
+    }
+
+    /// Hashes every file of a directory, those in its folders included, but for `except`.
+    pub fn of_directory(directory: &Path, except: &str) -> Result<Self> {
+        let names = names_in(directory)?;
+        let names = names.iter().filter(|name| *name != except);
+        let files = names.map(|name| FileHash::of(&directory.join(name), name));
+        Self::new(files.collect::<Result<_>>()?)
+            .map_err(|problem| Error::new(problem).in_file(directory))
+    }
+
+    /// All of them.
+    pub fn iter(&self) -> impl Iterator<Item = &FileHash> {
+        self.0.iter()
+    }
+
+    /// The file of a name.
+    pub fn get(&self, name: &str) -> Option<&FileHash> {
+        self.0.iter().find(|file| file.file == name)
+    }
+
+    /// Whether no file is in a folder of the directory.
+    pub fn is_flat(&self) -> bool {
+        self.0.iter().all(|file| !file.file.contains('/'))
+    }
+
+    /// Checks every file of a directory against the list.
+    pub fn verify(&self, directory: &Path) -> Result<()> {
+        for expected in &self.0 {
+            let path = directory.join(&expected.file);
+            let found = FileHash::of(&path, &expected.file)?;
+            if found.bytes != expected.bytes {
+                return Err(Error::new(format!(
+                    "damaged or changed: {} bytes, but {} were written",
+                    found.bytes, expected.bytes
+                ))
+                .in_file(&path));
+            }
+            if found != *expected {
+                return Err(Error::new("damaged or changed: its hash is another").in_file(&path));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// What a directory holds and where it comes from, sealed by a hash of itself.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Manifest {
+    /// The version of the layout.
+    pub format: u32,
+    /// The program that wrote it.
+    pub tool: String,
+    /// Where it comes from.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub provenance: BTreeMap<String, String>,
+    /// Its files, the manifest excepted.
+    pub files: FileList,
+    /// The hash of all that is above, so that no bit of the manifest can change unnoticed, either.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    sha256: Option<String>,
+}
+
+impl Manifest {
+    /// The name of the file.
+    pub const FILE: &str = "MANIFEST.json";
+
+    /// Describes the files of a directory, which has no folders.
+    pub fn of_directory(
+        directory: &Path,
+        format: u32,
+        provenance: BTreeMap<String, String>,
+    ) -> Result<Self> {
+        let files = FileList::of_directory(directory, Self::FILE)?;
+        Ok(Self { format, tool: tool(), provenance, files, sha256: None })
+    }
+
+    /// Writes it into a directory that has none, and makes it durable.
+    pub fn write(&self, directory: &Path) -> Result<()> {
+        let path = directory.join(Self::FILE);
+        let mut sealed = self.clone();
+        sealed.sha256 = Some(String::new());
+        sealed.sha256 = Some(hash::of_bytes(to_json(&sealed, &path)?));
+        write_new(&path, to_json(&sealed, &path)?.as_bytes())
+    }
+
+    /// Reads the manifest of a directory, which must be as it was written. Only the first format has
+    /// no seal.
+    pub fn read(directory: &Path) -> Result<Self> {
+        let path = directory.join(Self::FILE);
+        let damaged = |problem: &dyn std::fmt::Display| {
+            Error::new(format!("damaged: {problem}")).in_file(&path)
+        };
+        let text = read_regular(&path, LARGEST)?;
+        let manifest: Self = serde_json::from_slice(&text).map_err(|error| damaged(&error))?;
+        if !manifest.files.is_flat() {
+            return Err(damaged(&"it lists files in folders"));
+        }
+        if manifest.sha256.is_none() && manifest.format > 1 {
+            return Err(damaged(&"its own hash is missing"));
+        }
+        if let Some(seal) = &manifest.sha256 {
+            let mut open = manifest.clone();
+            open.sha256 = Some(String::new());
+            let is_whole = *seal == hash::of_bytes(to_json(&open, &path)?)
+                && to_json(&manifest, &path)?.as_bytes() == text;
+            if !is_whole {
+                return Err(damaged(&"its own hash does not fit"));
+            }
+        }
+        Ok(manifest)
+    }
+
+    /// The files of the directory that this describes, itself included.
+    pub fn names(&self) -> Vec<String> {
+        self.files.iter().map(|file| file.file.clone()).chain([Self::FILE.to_owned()]).collect()
+    }
+}
+
+/// The names of all files below a directory, sorted, with `/` between folders.
+pub(crate) fn names_in(directory: &Path) -> Result<Vec<String>> {
+    let mut names = Vec::new();
+    let mut folders = vec![(directory.to_path_buf(), String::new())];
+    while let Some((folder, prefix)) = folders.pop() {
+        let failed = |error| Error::io("read", &folder, error);
+        for entry in fs::read_dir(&folder).map_err(failed)? {
+            let entry = entry.map_err(failed)?;
+            let name = format!("{prefix}{}", entry.file_name().to_string_lossy());
+            // A link to a folder is an entry like a file: nothing behind it is ours.
+            if entry.file_type().map_err(failed)?.is_dir() {
+                folders.push((entry.path(), format!("{name}/")));
+            } else {
+                names.push(name);
+            }
+        }
+    }
+    names.sort();
+    Ok(names)
+}
+
+/// Whether a text is the name of a file: one part of a path, and nothing special.
+pub fn is_plain_name(name: &str) -> bool {
+    !matches!(name, "" | "." | "..")
+        && name.len() <= 255
+        && !name.contains(['/', '\\', ':'])
+        && !name.contains(char::is_control)
+}
+
+/// Whether a text is the path of a file below a directory: plain names with `/` between.
+pub fn is_plain_path(path: &str) -> bool {
+    path.split('/').all(is_plain_name)
+}
+
+fn to_json(manifest: &Manifest, path: &Path) -> Result<String> {
+    serde_json::to_string_pretty(manifest)
+        .map_err(|error| Error::new(format!("cannot describe it: {error}")).in_file(path))
+}
+
+/// The name and version of this program.
+pub fn tool() -> String {
+    concat!("abridge ", env!("CARGO_PKG_VERSION")).to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn directory() -> tempfile::TempDir {
+        let folder = tempfile::tempdir().unwrap();
+        fs::write(folder.path().join("a"), "one").unwrap();
+        fs::write(folder.path().join("b"), "two").unwrap();
+        folder
+    }
+
+    fn with_files(files: &str) -> Result<Manifest, serde_json::Error> {
+        serde_json::from_str(&format!("{{\"format\": 1, \"tool\": \"x\", \"files\": {files}}}"))
+    }
+
+    #[test]
+    fn every_damage_is_noticed() {
+        let folder = directory();
+        let manifest = Manifest::of_directory(folder.path(), 2, BTreeMap::new()).unwrap();
+        manifest.write(folder.path()).unwrap();
+        let read = Manifest::read(folder.path()).unwrap();
+        assert_eq!(read.names(), ["a", "b", "MANIFEST.json"]);
+        read.files.verify(folder.path()).unwrap();
+
+        fs::write(folder.path().join("b"), "twi").unwrap();
+        let error = read.files.verify(folder.path()).unwrap_err().to_string();
+        assert!(error.contains("b: damaged or changed: its hash"), "{error}");
+        fs::write(folder.path().join("b"), "t").unwrap();
+        let error = read.files.verify(folder.path()).unwrap_err().to_string();
+        assert!(error.contains("1 bytes, but 3 were written"), "{error}");
+
+        let path = folder.path().join(Manifest::FILE);
+        let whole = fs::read(&path).unwrap();
+        for at in 0..whole.len() {
+            let mut flipped = whole.clone();
+            flipped[at] ^= 4;
+            fs::write(&path, flipped).unwrap();
+            assert!(Manifest::read(folder.path()).is_err(), "byte {at}");
+        }
+    }
+
+    #[test]
+    fn names_are_plain_and_there_is_at_least_one() {
+        let one = |name: &str| format!("{{{name:?}: {{\"bytes\": 1, \"sha256\": \"x\"}}}}");
+        assert!(with_files(&one("model.safetensors")).is_ok());
+        for name in ["", ".", "..", "../x", "/etc/passwd", "a/../b", "a//b", "a\\b", "c:x", "a\nb"]
+        {
+            assert!(with_files(&one(name)).is_err(), "{name:?}");
+        }
+        for none in ["{}", "[]"] {
+            let error = with_files(none).unwrap_err().to_string();
+            assert!(error.contains("it lists no files"), "{error}");
+        }
+        let file = r#"{"file": "a", "bytes": 1, "sha256": "x"}"#;
+        assert!(with_files(&format!("[{file}]")).is_ok());
+        assert!(with_files(&format!("[{file}, {file}]")).is_err());
+    }
+}

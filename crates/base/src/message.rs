@@ -1,0 +1,48 @@
+//! Messages on standard error.
+//!
+//! A message is never worth a failure: where standard error is full or closed, it is dropped, while
+//! `eprintln!` would panic. Names of files may hold anything, so control characters are shown, not
+//! sent: a terminal would obey them.
+
+use std::fmt;
+use std::io::Write;
+
+/// Writes a line to standard error, as `eprintln!` does, and never fails.
+#[macro_export]
+macro_rules! tell {
+    ($($argument:tt)*) => {
+        $crate::message::write_line(::core::format_args!($($argument)*))
+    };
+}
+
+/// Writes a line to standard error; what cannot be written is dropped.
+pub fn write_line(message: fmt::Arguments<'_>) {
+    let mut line = printable(&message.to_string());
+    line.push('\n');
+    // There is nobody left to tell.
+    let _ = std::io::stderr().lock().write_all(line.as_bytes());
+}
+
+/// The text with control characters, other than line ends and tabs, as escapes.
+pub fn printable(text: &str) -> String {
+    let mut shown = String::with_capacity(text.len());
+    for character in text.chars() {
+        if character.is_control() && character != '\n' && character != '\t' {
+            shown.extend(character.escape_default());
+        } else {
+            shown.push(character);
+        }
+    }
+    shown
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn control_characters_are_shown() {
+        assert_eq!(printable("a\x1b[31mb\nc\td\u{9b}e\r"), "a\\u{1b}[31mb\nc\td\\u{9b}e\\r");
+        assert_eq!(printable("Straße, 東京"), "Straße, 東京");
+    }
+}
