@@ -1,76 +1,47 @@
-//! Exit codes, all in one place.
-//!
-//! | code | meaning |
-//! | --- | --- |
-//! | 0 | done; a closed pipe counts as done |
-//! | 1 | usage or configuration |
-//! | 2 | data |
-//! | 3 | partly done |
-//! | 4 | model file |
-//! | 130, 143 | stopped by a signal |
+//! What the process says about an error, and what it exits with. Codes follow from the kind of the
+//! error ([`abridge_base::error`]).
 
-use std::fmt;
+use std::error::Error;
 use std::io::ErrorKind;
-use std::path::PathBuf;
+use std::panic::{AssertUnwindSafe, PanicHookInfo, catch_unwind};
 use std::process::ExitCode;
 
-const USAGE: u8 = 1;
-const DATA: u8 = 2;
-const PARTLY: u8 = 3;
-const MODEL: u8 = 4;
-/// Shells add the number of the signal to this.
-const SIGNAL: u8 = 128;
-
-/// A signal stopped a run, which was saved first.
-#[derive(Debug)]
-pub struct Stopped {
-    /// The number of the signal.
-    pub signal: usize,
-    /// The run directory.
-    pub run: PathBuf,
-}
-
-impl std::error::Error for Stopped {}
-
-impl fmt::Display for Stopped {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "stopped and saved; the same command goes on with {}", self.run.display())
-    }
-}
-
-/// Some of the work is done and kept; why not all of it.
-#[derive(Debug)]
-pub struct Partly(pub String);
-
-impl std::error::Error for Partly {}
-
-impl fmt::Display for Partly {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
+use abridge_base::error::{HasKind, Kind};
+use abridge_base::tell;
 
 /// Prints the error, if there is one, and says what the process exits with.
 pub fn code(result: anyhow::Result<()>) -> ExitCode {
-    let Err(error) = result else { return ExitCode::SUCCESS };
-    if is_broken_pipe(&error) {
-        return ExitCode::SUCCESS;
+    match result {
+        Err(error) if !is_broken_pipe(&error) => ExitCode::from(report(&error)),
+        _ => ExitCode::SUCCESS,
     }
-    if let Some(stopped) = error.downcast_ref::<Stopped>() {
-        eprintln!("{stopped}");
-        return ExitCode::from(SIGNAL + stopped.signal as u8);
-    }
-    if let Some(partly) = error.downcast_ref::<Partly>() {
-        eprintln!("{partly}");
-        return ExitCode::from(PARTLY);
-    }
-    ExitCode::from(report(&error))
 }
 
 /// Prints an error and says what it is in a number.
 pub fn report(error: &anyhow::Error) -> u8 {
-    eprintln!("error: {}", in_full(error));
-    classify(error)
+    let kind = kind(error);
+    match kind {
+        Kind::Partly | Kind::Signal(_) => tell!("{}", in_full(error)),
+        _ => tell!("error: {}", in_full(error)),
+    }
+    kind.exit_code()
+}
+
+/// What an error is about: what the outermost cause says that knows it.
+pub fn kind(error: &anyhow::Error) -> Kind {
+    type Cause<'a> = &'a (dyn Error + 'static);
+    fn of<E: HasKind + 'static>(cause: Cause<'_>) -> Option<Kind> {
+        cause.downcast_ref::<E>().map(HasKind::kind)
+    }
+    let kinds: [fn(Cause<'_>) -> Option<Kind>; 6] = [
+        of::<abridge_base::Error>,
+        of::<abridge_model::Error>,
+        of::<abridge_train::Error>,
+        of::<abridge_translate::Error>,
+        of::<abridge_serve::Error>,
+        |cause| cause.is::<std::io::Error>().then_some(Kind::Data),
+    ];
+    error.chain().find_map(|cause| kinds.iter().find_map(|kind| kind(cause))).unwrap_or(Kind::Usage)
 }
 
 /// The error and its causes, leaving out what was said already.
@@ -89,40 +60,30 @@ fn in_full(error: &anyhow::Error) -> String {
 pub fn usage(error: &clap::Error) -> ExitCode {
     // Where even this cannot be printed there is nobody to tell.
     let _ = error.print();
-    if error.use_stderr() { ExitCode::from(USAGE) } else { ExitCode::SUCCESS }
+    if error.use_stderr() { ExitCode::from(Kind::Usage.exit_code()) } else { ExitCode::SUCCESS }
 }
 
-fn classify(error: &anyhow::Error) -> u8 {
-    use abridge_train::Error as Train;
-    use abridge_translate::Error as Translate;
-    match error.downcast_ref::<Train>() {
-        Some(Train::Corpus(_)) => return DATA,
-        Some(Train::Model(error)) => return classify_model(error),
-        Some(Train::Checkpoint(_)) => return MODEL,
-        _ => {}
-    }
-    let served = error.downcast_ref::<abridge_serve::Error>();
-    let translate = match served {
-        Some(abridge_serve::Error::Translate(error)) => Some(error),
-        _ => error.downcast_ref::<Translate>(),
-    };
-    match translate {
-        Some(Translate::Corpus(_) | Translate::TooLong { .. }) => return DATA,
-        Some(Translate::Model(error)) => return classify_model(error),
-        _ => {}
-    }
-    let is_file = |cause: &(dyn std::error::Error + 'static)| cause.is::<std::io::Error>();
-    if error.downcast_ref::<abridge_corpus::Error>().is_some() || error.chain().any(is_file) {
-        DATA
-    } else if let Some(error) = error.downcast_ref::<abridge_model::Error>() {
-        classify_model(error)
-    } else {
-        USAGE
-    }
+/// Runs a command. A panic becomes a message on how to report it, and an exit code of its own.
+pub fn guarded(command: impl FnOnce() -> ExitCode) -> ExitCode {
+    std::panic::set_hook(Box::new(describe));
+    catch_unwind(AssertUnwindSafe(command))
+        .unwrap_or_else(|_| ExitCode::from(Kind::Bug.exit_code()))
 }
 
-fn classify_model(error: &abridge_model::Error) -> u8 {
-    if matches!(error, abridge_model::Error::Weights { .. }) { MODEL } else { USAGE }
+/// A panic in the words of somebody who can do something about it.
+fn describe(panic: &PanicHookInfo<'_>) {
+    let what = panic.payload_as_str().unwrap_or("no message");
+    let place = panic.location().map(ToString::to_string).unwrap_or_default();
+    tell!(
+        "this is a bug in abridge: {what} ({place})\n\
+         Outputs are complete or as they were before. Please report it where you got abridge from: \
+         this message, the command, and what `abridge --version --verbose` prints; RUST_BACKTRACE=1 \
+         adds how it came to this."
+    );
+    let trace = std::backtrace::Backtrace::capture();
+    if trace.status() == std::backtrace::BacktraceStatus::Captured {
+        tell!("{trace}");
+    }
 }
 
 /// `abridge … | head` closes our output early: that is the reader's choice, not a failure.
@@ -130,4 +91,41 @@ fn is_broken_pipe(error: &anyhow::Error) -> bool {
     error.chain().any(|cause| {
         cause.downcast_ref::<std::io::Error>().is_some_and(|e| e.kind() == ErrorKind::BrokenPipe)
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use anyhow::Context;
+
+    use super::*;
+
+    #[test]
+    fn codes_follow_from_the_kind_whatever_is_wrapped_around() {
+        let weights = || abridge_model::Error::Weights { file: "m".into(), problem: "p".into() };
+        let config = || abridge_model::Error::Config("c".into());
+        let data = || abridge_base::Error::new("d");
+        let code = |error: anyhow::Error| {
+            let wrapped = Err::<(), _>(error).context("while working").unwrap_err();
+            kind(&wrapped).exit_code()
+        };
+        assert_eq!(code(weights().into()), 4);
+        assert_eq!(code(config().into()), 1);
+        assert_eq!(code(data().into()), 2);
+        assert_eq!(code(abridge_train::Error::from(weights()).into()), 4);
+        assert_eq!(code(abridge_train::Error::from(data()).into()), 2);
+        assert_eq!(code(abridge_translate::Error::from(weights()).into()), 4);
+        assert_eq!(code(abridge_translate::Error::from(config()).into()), 1);
+        assert_eq!(code(abridge_base::Error::partly("half").into()), 3);
+        let stopped = abridge_base::Error::stopped(2, std::path::Path::new("run"), true);
+        assert_eq!(code(stopped.into()), 130);
+        assert_eq!(code(std::io::Error::other("disk").into()), 2);
+        assert_eq!(code(anyhow::anyhow!("a wish")), 1);
+    }
+
+    #[test]
+    fn a_panic_has_a_code_of_its_own() {
+        let code = guarded(|| panic!("as a test"));
+        let _ = std::panic::take_hook();
+        assert_eq!(code, ExitCode::from(70));
+    }
 }

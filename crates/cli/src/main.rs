@@ -1,6 +1,7 @@
 //! The `abridge` binary. It reads the command line, calls a room, and turns errors into exit codes.
 
 #![forbid(unsafe_code)]
+#![warn(clippy::print_stderr, clippy::print_stdout)]
 
 mod commands;
 mod exit;
@@ -54,6 +55,10 @@ enum Command {
 }
 
 fn main() -> ExitCode {
+    exit::guarded(run)
+}
+
+fn run() -> ExitCode {
     // clap prints the version as soon as it meets the flag, so both together are looked for here.
     let arguments: Vec<_> = std::env::args_os().skip(1).collect();
     let asks = |long: &str, short: &str| arguments.iter().any(|a| a == long || a == short);

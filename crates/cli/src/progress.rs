@@ -3,6 +3,7 @@
 use std::io::IsTerminal;
 use std::sync::Mutex;
 
+use abridge_base::tell;
 use abridge_corpus::prepare::{Progress, Silent};
 use abridge_experiments::observer::Observer;
 use indicatif::{ProgressBar, ProgressStyle};
@@ -67,7 +68,7 @@ struct Lines;
 
 impl Progress for Lines {
     fn stage(&mut self, name: &str, _total: u64) {
-        eprintln!("{name}");
+        tell!("{name}");
     }
 
     fn reached(&mut self, _done: u64) {}
@@ -94,7 +95,7 @@ impl Narrator {
 impl Observer for Narrator {
     fn line(&self, text: &str) {
         if !self.quiet {
-            self.with_spinner(|spinner| spinner.suspend(|| eprintln!("{text}")));
+            self.with_spinner(|spinner| spinner.suspend(|| tell!("{text}")));
         }
     }
 

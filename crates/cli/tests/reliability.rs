@@ -179,6 +179,31 @@ fn a_full_disk_costs_checkpoints_but_not_the_run() {
 }
 
 #[test]
+fn a_last_checkpoint_that_does_not_fit_costs_no_model() {
+    let folder = prepared();
+    let first = ["stop.validate_every=5", "stop.max_updates=5"];
+    succeed(train(folder.path(), "run", &first));
+    let checkpoint = folder.path().join("run/checkpoints/update-00000005");
+    let weights = fs::metadata(checkpoint.join("model.safetensors")).unwrap().len();
+    let moments = fs::metadata(checkpoint.join("optimizer.safetensors")).unwrap().len();
+    assert!(weights < moments);
+    // Room for the model, but not for the state of the optimiser.
+    let room = u64::midpoint(weights, moments) / 1024;
+    let mut command = Command::new("bash");
+    command
+        .current_dir(folder.path())
+        .args(["-c", &format!("trap '' XFSZ; ulimit -f {room}; exec \"$0\" \"$@\"")])
+        .arg(assert_cmd::cargo::cargo_bin("abridge"))
+        .args(arguments("run", &["stop.validate_every=5", "stop.max_updates=10"]));
+    let output = succeed(command);
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(said.contains("warning: no checkpoint at update 10"), "{said}");
+    let manifest = fs::read_to_string(folder.path().join("run/model/MANIFEST.json")).unwrap();
+    let manifest: serde_json::Value = serde_json::from_str(&manifest).unwrap();
+    assert_eq!(manifest["provenance"]["updates"], "10", "the loss has fallen until the end");
+}
+
+#[test]
 fn a_second_process_is_refused() {
     let folder = prepared();
     let mut first = train(folder.path(), "run", &[])

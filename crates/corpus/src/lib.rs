@@ -4,6 +4,7 @@
 //! context-aware model translates each one with a memory of those before it.
 
 #![forbid(unsafe_code)]
+#![warn(clippy::print_stderr, clippy::print_stdout)]
 
 pub mod batch;
 mod document;
@@ -18,6 +19,6 @@ pub mod tokenizer;
 pub use document::{Document, Segment};
 pub use error::{Error, Result};
 pub use formats::contrastive::{ContrastiveInput, ContrastiveItem, ContrastiveSet};
-pub use formats::{Corpus, Format, Input, read, read_bytes};
+pub use formats::{Corpus, Format, Input, read, read_bytes, read_text};
 pub use lexicon::{Entry, Lexicon};
 pub use tokenizer::Tokenizer;

@@ -3,6 +3,7 @@
 //! from context on models.
 
 #![forbid(unsafe_code)]
+#![warn(clippy::print_stderr, clippy::print_stdout)]
 
 mod bleu;
 mod chrf;

@@ -11,10 +11,10 @@
 //! Nothing here prints: what happens goes to an [`observer::Observer`], what came out is returned.
 
 #![forbid(unsafe_code)]
+#![warn(clippy::print_stderr, clippy::print_stdout)]
 
 pub mod demo;
 pub mod estimate;
-mod files;
 pub mod observer;
 pub mod recipes;
 pub mod reproduce;

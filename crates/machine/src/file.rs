@@ -17,11 +17,15 @@ pub struct MappedFile(Mmap);
 impl MappedFile {
     /// Maps a file, which may be closed and removed while it is mapped.
     pub fn open(path: &Path) -> io::Result<Self> {
-        let file = File::open(path)?;
+        Self::map(&File::open(path)?)
+    }
+
+    /// Maps an open file, which may be closed and removed while it is mapped.
+    pub fn map(file: &File) -> io::Result<Self> {
         // SAFETY: the map is read-only and lives as long as the value. That nobody writes into the
         // file meanwhile is up to who names it, as with any mapped file: ours are replaced as a
         // whole, never in place. What is read is checked as what comes from outside always is.
-        let map = unsafe { Mmap::map(&file)? };
+        let map = unsafe { Mmap::map(file)? };
         Ok(Self(map))
     }
 }

@@ -22,6 +22,7 @@ pub mod file;
 pub mod half;
 pub mod instructions;
 pub mod int8;
+pub mod memory;
 pub mod product;
 pub mod tiles;
 

@@ -280,6 +280,7 @@ impl ModelConfig {
     }
 
     fn check_sizes(&self) -> Result<()> {
+        self.check_limits()?;
         for (name, value) in [
             ("source_vocabulary", self.source_vocabulary),
             ("target_vocabulary", self.target_vocabulary),

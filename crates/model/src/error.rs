@@ -2,6 +2,9 @@
 
 use std::path::PathBuf;
 
+use abridge_base::Kind;
+use abridge_base::error::HasKind;
+
 /// The result of everything in this crate that can fail.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
@@ -22,6 +25,10 @@ pub enum Error {
         problem: String,
     },
 
+    /// A file or directory cannot be written.
+    #[error(transparent)]
+    File(#[from] abridge_base::Error),
+
     /// A device was asked for that this build cannot use.
     #[error("{0}")]
     Device(String),
@@ -29,4 +36,14 @@ pub enum Error {
     /// A token, a sentence or a slot does not fit the model.
     #[error("{0}")]
     Input(String),
+}
+
+impl HasKind for Error {
+    fn kind(&self) -> Kind {
+        match self {
+            Self::Weights { .. } => Kind::Model,
+            Self::File(error) => error.kind(),
+            Self::Config(_) | Self::Device(_) | Self::Input(_) => Kind::Usage,
+        }
+    }
 }

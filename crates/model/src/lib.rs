@@ -80,6 +80,7 @@
 //! | single- and multi-encoder without context | nothing | one end token |
 
 #![forbid(unsafe_code)]
+#![warn(clippy::print_stderr, clippy::print_stdout)]
 
 mod addition;
 pub mod attended;
@@ -97,6 +98,7 @@ mod encoding;
 mod error;
 mod init;
 pub mod lean;
+mod limits;
 pub mod linear;
 pub mod memory;
 mod model;

@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use abridge_base::Kind;
+use abridge_base::error::HasKind;
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use serde::Serialize;
@@ -26,6 +28,16 @@ pub enum Error {
     /// The Redis server cannot be reached.
     #[error("cannot use the Redis server for sessions: {0}")]
     Redis(String),
+}
+
+impl HasKind for Error {
+    fn kind(&self) -> Kind {
+        match self {
+            Self::Translate(error) => error.kind(),
+            Self::Io(_) => Kind::Data,
+            Self::Settings(_) | Self::Redis(_) => Kind::Usage,
+        }
+    }
 }
 
 /// What is wrong with a request, for programs.

@@ -19,6 +19,7 @@
 //! | the page | `page/` |
 
 #![forbid(unsafe_code)]
+#![warn(clippy::print_stderr, clippy::print_stdout)]
 
 mod admission;
 mod api;

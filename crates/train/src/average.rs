@@ -3,6 +3,8 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
+use abridge_base::files::OutputDirectory;
+use abridge_base::manifest::Manifest;
 use abridge_model::Model;
 use abridge_model::weights::{NamedTensors, write_tensors};
 use burn::tensor::Device;
@@ -20,8 +22,16 @@ pub enum Choice {
     Best(usize),
 }
 
-/// Averages checkpoints of a run into a model directory; returns the updates that went in.
+/// How the provenance of a model says that it is an average.
+const AVERAGE: &str = "average of updates";
+
+/// Averages checkpoints of a run into a model directory; returns the updates that went in. An
+/// earlier average is replaced; any other model is not.
 pub fn average(run: &Path, choice: Choice, out: &Path) -> Result<Vec<u64>> {
+    let output = OutputDirectory::begin(out, |path| {
+        let manifest = Manifest::read(path).ok()?;
+        manifest.provenance.contains_key(AVERAGE).then(|| manifest.names())
+    })?;
     let mut found = Checkpoints::new(run.join("checkpoints")).complete();
     let wanted = match choice {
         Choice::Last(count) => count,
@@ -46,15 +56,15 @@ pub fn average(run: &Path, choice: Choice, out: &Path) -> Result<Vec<u64>> {
     let updates: Vec<u64> = chosen.iter().map(|checkpoint| checkpoint.state.update).collect();
     let list = updates.iter().map(u64::to_string).collect::<Vec<_>>().join(", ");
     let provenance = BTreeMap::from([
-        ("average of updates".to_owned(), list),
+        (AVERAGE.to_owned(), list),
         ("data".to_owned(), chosen[0].state.origin.train.clone()),
     ]);
-    write_model(run, &mean(run, &chosen)?, provenance, out)?;
+    write_model(run, &mean(output.path(), &chosen)?, provenance, output)?;
     Ok(updates)
 }
 
 /// Sums are taken in double precision, in the order of the updates.
-fn mean(run: &Path, chosen: &[Found]) -> Result<Model> {
+fn mean(folder: &Path, chosen: &[Found]) -> Result<Model> {
     let config = chosen[0].config()?;
     let device = Device::flex();
     let parameters = config.init(0, &device)?.parameters();
@@ -71,10 +81,10 @@ fn mean(run: &Path, chosen: &[Found]) -> Result<Model> {
         let mean = sum.iter().map(|sum| (sum / count) as f32).collect();
         tensors.insert(parameter.name, (parameter.shape, mean));
     }
-    let file = run.join(".average.safetensors");
+    let file = folder.join("average.safetensors");
     write_tensors(&file, &tensors)?;
     let model = config.load(&file, &device);
     // It was only the way into a network.
-    let _ = std::fs::remove_file(&file);
+    std::fs::remove_file(&file).map_err(|error| abridge_base::Error::io("remove", &file, error))?;
     Ok(model?)
 }

@@ -7,6 +7,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use abridge_base::files::{OutputDirectory, remove_files, replace, write_new};
 use abridge_corpus::batch::Position;
 use abridge_model::weights::{TensorFile, write_tensors};
 use abridge_model::{Model, ModelConfig};
@@ -17,7 +18,7 @@ use crate::manifest::{self, CONFIG, OPTIMISER, STATE, WEIGHTS};
 use crate::optimiser::Adam;
 use crate::origin::Origin;
 use crate::recipe::{CheckpointRecipe, OptimisationRecipe};
-use crate::{Error, Result, durable};
+use crate::{Error, Result};
 
 /// Where a run is, apart from its weights.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -85,43 +86,38 @@ impl Checkpoints {
     /// Removes what saves that were cut short have left.
     pub fn clean(&self) {
         let Ok(entries) = fs::read_dir(&self.folder) else { return };
+        let ours = [".update-", ".last.", ".best."];
         for entry in entries.filter_map(std::result::Result::ok) {
-            if entry.file_name().to_string_lossy().starts_with('.') {
+            let name = entry.file_name();
+            if ours.iter().any(|start| name.to_string_lossy().starts_with(start)) {
                 // What cannot be removed only takes space.
-                let _ = fs::remove_dir_all(entry.path());
+                let _ = fs::remove_file(entry.path()).or_else(|_| fs::remove_dir_all(entry.path()));
             }
         }
     }
 
     /// Saves a checkpoint, in place of one of the same update; returns its folder.
     pub fn save(&self, model: &Model, adam: &Adam, state: &RunState) -> Result<PathBuf> {
-        let name = name_of(state.update);
-        let target = self.folder.join(&name);
-        let work = self.folder.join(format!(".{name}.part"));
-        let result = write(model, adam, state, &work).and_then(|()| {
-            self.publish(&work, &target, state)
-                .map_err(|error| Error::Checkpoint(format!("cannot write it: {error}")))
-        });
-        if result.is_err() {
-            // Half a checkpoint is of no use, and the disk may be full.
-            let _ = fs::remove_dir_all(&work);
-        }
-        result.map_err(|error| Error::Checkpoint(format!("{}: {error}", target.display())))?;
+        let target = self.folder.join(name_of(state.update));
+        self.write(model, adam, state, &target)
+            .map_err(|error| Error::Checkpoint(format!("{}: {error}", target.display())))?;
         Ok(target)
     }
 
-    fn publish(&self, work: &Path, target: &Path, state: &RunState) -> std::io::Result<()> {
-        durable::sync(work)?;
-        if target.exists() {
-            // The same update again, after a resume from an earlier one.
-            fs::rename(target, work.with_extension("old"))?;
-        }
-        fs::rename(work, target)?;
-        durable::sync(&self.folder)?;
-        let _ = fs::remove_dir_all(work.with_extension("old"));
-        durable::replace(&self.folder.join("last"), name_of(state.update).as_bytes())?;
+    fn write(&self, model: &Model, adam: &Adam, state: &RunState, target: &Path) -> Result<()> {
+        let output = OutputDirectory::begin(target, |_| Some(manifest::names()))?;
+        let file = |name: &str| output.path().join(name);
+        model.save(&file(WEIGHTS))?;
+        write_tensors(&file(OPTIMISER), &adam.state(model))?;
+        let json = serde_json::to_string_pretty(state)
+            .map_err(|error| Error::Checkpoint(error.to_string()))?;
+        write_new(&file(STATE), json.as_bytes())?;
+        write_new(&file(CONFIG), model.config().to_toml().as_bytes())?;
+        manifest::write(output.path())?;
+        output.finish()?;
+        replace(&self.folder.join("last"), name_of(state.update).as_bytes())?;
         if state.best_loss.is_some() && state.best_update == state.update {
-            durable::replace(&self.folder.join("best"), name_of(state.update).as_bytes())?;
+            replace(&self.folder.join("best"), name_of(state.update).as_bytes())?;
         }
         Ok(())
     }
@@ -138,8 +134,8 @@ impl Checkpoints {
         by_loss.truncate(keep.keep_best);
         for name in &names[..newest] {
             if *name != name_of(best) && by_loss.iter().all(|(_, kept)| *kept != name) {
-                // A folder that cannot be removed only costs space.
-                let _ = fs::remove_dir_all(self.folder.join(name));
+                // What cannot be removed only costs space; what others put there stays.
+                remove_files(&self.folder.join(name), manifest::names());
             }
         }
     }
@@ -187,7 +183,10 @@ impl Checkpoints {
         let Ok(entries) = fs::read_dir(&self.folder) else { return Vec::new() };
         let mut names: Vec<String> = entries
             .filter_map(|entry| entry.ok()?.file_name().into_string().ok())
-            .filter(|name| name.starts_with("update-"))
+            .filter(|name| {
+                let update = name.strip_prefix("update-");
+                update.is_some_and(|u| u.len() >= 8 && u.bytes().all(|b| b.is_ascii_digit()))
+            })
             .collect();
         names.sort();
         names
@@ -221,19 +220,6 @@ impl Found {
     pub fn config(&self) -> Result<ModelConfig> {
         config_of(&self.folder)
     }
-}
-
-fn write(model: &Model, adam: &Adam, state: &RunState, work: &Path) -> Result<()> {
-    let failed = |error| Error::Checkpoint(format!("cannot write it: {error}"));
-    let _ = fs::remove_dir_all(work);
-    fs::create_dir_all(work).map_err(failed)?;
-    model.save(&work.join(WEIGHTS))?;
-    write_tensors(&work.join(OPTIMISER), &adam.state(model))?;
-    let state = serde_json::to_string_pretty(state)
-        .map_err(|error| Error::Checkpoint(error.to_string()))?;
-    durable::create(&work.join(STATE), state.as_bytes()).map_err(failed)?;
-    durable::create(&work.join(CONFIG), model.config().to_toml().as_bytes()).map_err(failed)?;
-    manifest::write(work)
 }
 
 fn name_of(update: u64) -> String {

@@ -3,8 +3,9 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
+use abridge_base::files::OutputDirectory;
 use abridge_model::Model;
-use abridge_model::weights::ModelDirectory;
+use abridge_model::weights::{ModelDirectory, Precision};
 
 use crate::run_directory::tokenizers;
 use crate::trainer::Training;
@@ -24,8 +25,15 @@ impl Training {
         if let Some(from) = &state.origin.from {
             provenance.insert("from".to_owned(), from.clone());
         }
-        write_model(self.path(), &self.best_model()?, provenance, out)
+        let output = begin_model(out)?;
+        write_model(self.path(), &self.best_model()?, provenance, output)
     }
+}
+
+/// Begins the model directory of a run. An earlier model is replaced, unless something else was put
+/// beside it.
+pub fn begin_model(out: &Path) -> Result<OutputDirectory> {
+    Ok(OutputDirectory::begin(out, ModelDirectory::own_files)?)
 }
 
 /// Writes a network of a run with the tokenizers of the run.
@@ -33,11 +41,12 @@ pub fn write_model(
     run: &Path,
     model: &Model,
     mut provenance: BTreeMap<String, String>,
-    out: &Path,
+    output: OutputDirectory,
 ) -> Result<()> {
     let (source, target, languages) = tokenizers(run)?;
     provenance.insert("languages".to_owned(), languages);
-    ModelDirectory::write(out, model, provenance, |folder| -> Result<(), Error> {
+    let single = Precision::Single;
+    ModelDirectory::write_into(output, single, model, provenance, |folder| -> Result<(), Error> {
         source.save(folder, "source")?;
         target.save(folder, "target")?;
         Ok(())

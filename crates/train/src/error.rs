@@ -1,5 +1,8 @@
 //! What can go wrong in training.
 
+use abridge_base::Kind;
+use abridge_base::error::HasKind;
+
 /// The result of everything in this crate that can fail.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
@@ -50,4 +53,19 @@ pub enum Error {
         /// Its last batch.
         batch: usize,
     },
+}
+
+impl HasKind for Error {
+    fn kind(&self) -> Kind {
+        match self {
+            Self::Model(error) => error.kind(),
+            Self::Corpus(error) => error.kind(),
+            Self::Checkpoint(_) => Kind::Model,
+            Self::Recipe(_)
+            | Self::EmptyUpdate
+            | Self::Workers(_)
+            | Self::Validation(_)
+            | Self::NotFinite { .. } => Kind::Usage,
+        }
+    }
 }

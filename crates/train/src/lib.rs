@@ -15,13 +15,13 @@
 //! validation with a [`Validator`].
 
 #![forbid(unsafe_code)]
+#![warn(clippy::print_stderr, clippy::print_stdout)]
 
 mod augment;
 mod average;
 mod batches;
 mod checkpoint;
 mod deliver;
-mod durable;
 mod error;
 mod event;
 mod gradients;
@@ -41,6 +41,7 @@ mod validation;
 
 pub use average::{Choice, average};
 pub use checkpoint::{Checkpoints, Found, RunState};
+pub use deliver::begin_model;
 pub use error::{Error, Result};
 pub use event::{Ending, Event, Seen};
 pub use gradients::Gradients;

@@ -4,13 +4,14 @@ use std::fs;
 use std::io::{BufRead, Write};
 use std::path::{Path, PathBuf};
 
+use abridge_base::files::replace;
 use abridge_corpus::Tokenizer;
 use abridge_corpus::prepare::PreparedDirectory;
 use abridge_corpus::store::Side;
 
 use crate::event::Event;
 use crate::tensorboard::EventWriter;
-use crate::{Error, Result, durable};
+use crate::{Error, Result};
 
 /// Where a run reads and writes.
 #[derive(Clone, Debug)]
@@ -56,26 +57,18 @@ impl RunDirectory {
     ///
     /// The tokenizers are part of every model that the run delivers, and the data may be gone then.
     pub fn begin(&mut self, recipe: &str, data: &PreparedDirectory, update: u64) -> Result<()> {
-        let failed = |name: &str, error: std::io::Error| {
-            Error::Checkpoint(format!(
-                "{}: cannot write it: {error}",
-                self.path.join(name).display()
-            ))
-        };
-        durable::replace(&self.path.join("recipe.toml"), recipe.as_bytes())
-            .map_err(|error| failed("recipe.toml", error))?;
+        replace(&self.path.join("recipe.toml"), recipe.as_bytes())?;
         let languages = &data.manifest().recipe.languages;
         let languages = format!("{}-{}", languages.source, languages.target);
         let folder = self.path.join("tokenizers");
-        fs::create_dir_all(&folder).map_err(|error| failed("tokenizers", error))?;
+        fs::create_dir_all(&folder)
+            .map_err(|error| abridge_base::Error::io("create", &folder, error))?;
         data.tokenizer(Side::Source)?.save(&folder, "source")?;
         data.tokenizer(Side::Target)?.save(&folder, "target")?;
-        durable::replace(&folder.join("languages"), languages.as_bytes())
-            .map_err(|error| failed("tokenizers", error))?;
+        replace(&folder.join("languages"), languages.as_bytes())?;
         let metrics = self.path.join("metrics.jsonl");
         if let Some(kept) = until(&metrics, update) {
-            durable::replace(&metrics, kept.as_bytes())
-                .map_err(|error| failed("metrics.jsonl", error))?;
+            replace(&metrics, kept.as_bytes())?;
         }
         // A run without pictures is still a run.
         self.board = EventWriter::create(&self.path.join("tensorboard"), update).ok();

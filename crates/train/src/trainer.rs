@@ -9,7 +9,7 @@ use std::time::Instant;
 use abridge_corpus::prepare::PreparedDirectory;
 use abridge_corpus::store::Side;
 use abridge_model::config::Context;
-use abridge_model::{Batch, Model};
+use abridge_model::{Batch, Model, ModelConfig};
 use burn::module::Module;
 use burn::tensor::Device;
 
@@ -59,6 +59,10 @@ pub struct Training {
     adam: Adam,
     state: RunState,
     checkpoints: Checkpoints,
+    /// The best network, where its checkpoint could not be saved.
+    unsaved_best: Option<Model>,
+    /// Whether the newest checkpoint could be saved.
+    is_saved: bool,
     path: PathBuf,
     /// Only the leader writes.
     directory: Option<RunDirectory>,
@@ -81,6 +85,7 @@ impl Training {
             Some(start) => start.config(&recipe)?,
             None => recipe.config(vocabularies.source, vocabularies.target)?,
         };
+        check_memory(&config)?;
         if config.shared_embeddings {
             check_joint(&data)?;
         }
@@ -141,6 +146,8 @@ impl Training {
             adam,
             state,
             checkpoints,
+            unsaved_best: None,
+            is_saved: true,
             path: paths.run.to_path_buf(),
             directory,
             options,
@@ -171,8 +178,16 @@ impl Training {
         (epoch, stop.max_updates.into_iter().chain(by_epochs).min())
     }
 
+    /// Whether the newest checkpoint could be saved: a full disk costs the checkpoint, not the run.
+    pub fn is_saved(&self) -> bool {
+        self.is_saved
+    }
+
     /// The network of the best validation so far, or the present one before any.
     pub fn best_model(&self) -> Result<Model> {
+        if let Some(best) = &self.unsaved_best {
+            return Ok(best.clone());
+        }
         match self.state.best_loss {
             Some(_) => {
                 let device = self.model.device().without_autodiff();
@@ -328,8 +343,17 @@ impl Training {
         if self.directory.is_none() {
             return;
         }
-        match self.checkpoints.save(&self.model, &self.adam, &self.state) {
-            Ok(_) => self.checkpoints.prune(self.recipe.checkpoints, self.state.best_update),
+        let saved = self.checkpoints.save(&self.model, &self.adam, &self.state);
+        self.is_saved = saved.is_ok();
+        if self.state.best_update == self.state.update {
+            let best = self.state.best_loss.is_some() && !self.is_saved;
+            self.unsaved_best = best.then(|| self.model.valid());
+        }
+        match saved {
+            Ok(_) => {
+                let best = self.state.best_update;
+                self.checkpoints.prune(self.recipe.checkpoints, best);
+            }
             Err(error) => {
                 let (update, reason) = (self.state.update, error.to_string());
                 self.log(&Event::NotSaved { update, reason }, watch);
@@ -356,6 +380,24 @@ fn check_joint(data: &PreparedDirectory) -> Result<()> {
          two; prepare them with --joint"
             .into(),
     ))
+}
+
+/// Refuses a network whose weights, gradient and two running means alone are more than the machine
+/// has: the allocation that fails would end the process without a word.
+fn check_memory(config: &ModelConfig) -> Result<()> {
+    const BYTES: u128 = 16;
+    let parameters = config.roughly_parameters();
+    let (needed, total) = (parameters * BYTES, abridge_machine::memory::total());
+    match total {
+        Some(total) if needed > u128::from(total) => Err(Error::Recipe(format!(
+            "{:.1} billion parameters need at least {} GB to be trained, but this machine has {}; \
+             choose smaller sizes",
+            parameters as f64 / 1e9,
+            needed / 1_000_000_000,
+            total / 1_000_000_000
+        ))),
+        _ => Ok(()),
+    }
 }
 
 fn refusal(run: &Path, changed: &[String]) -> Error {

@@ -47,6 +47,9 @@ pub struct UpdateSettings {
     pub precision: Precision,
 }
 
+/// More than any machine has cores; each has gradients of its own.
+const MOST_WORKERS: usize = 1024;
+
 impl Workers {
     /// As many workers as given, or one per core.
     pub fn new(count: Option<usize>) -> Result<Self> {
@@ -59,7 +62,13 @@ impl Workers {
                 .build()
                 .map_err(|error| Error::Workers(error.to_string()))
         };
-        let pools = (0..count.unwrap_or(cores).max(1)).map(pool).collect::<Result<_>>()?;
+        let count = count.unwrap_or(cores).max(1);
+        if count > MOST_WORKERS {
+            return Err(Error::Workers(format!(
+                "{count} are more than {MOST_WORKERS}; one per core is the fastest"
+            )));
+        }
+        let pools = (0..count).map(pool).collect::<Result<_>>()?;
         Ok(Self { pools })
     }
 

@@ -1,5 +1,8 @@
 //! What can go wrong in translation.
 
+use abridge_base::Kind;
+use abridge_base::error::HasKind;
+
 /// The result of everything in this crate that can fail.
 pub type Result<T> = std::result::Result<T, Error>;
 
@@ -44,4 +47,15 @@ pub enum Error {
     /// The caller stopped the translation.
     #[error("stopped")]
     Stopped,
+}
+
+impl HasKind for Error {
+    fn kind(&self) -> Kind {
+        match self {
+            Self::Model(error) => error.kind(),
+            Self::Corpus(error) => error.kind(),
+            Self::TooLong { .. } => Kind::Data,
+            Self::Settings(_) | Self::Session(_) | Self::Threads(_) | Self::Stopped => Kind::Usage,
+        }
+    }
 }

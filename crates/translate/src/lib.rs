@@ -10,6 +10,7 @@
 //! (`tests/beam_parity.rs`).
 
 #![forbid(unsafe_code)]
+#![warn(clippy::print_stderr, clippy::print_stdout)]
 
 mod beam;
 mod candidates;

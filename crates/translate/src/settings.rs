@@ -10,6 +10,10 @@ use crate::{Error, Result};
 /// the memory long before a wider beam found anything.
 const MOST_HYPOTHESES: usize = 1000;
 
+/// The longest translation of a sentence that can be asked for: as many words as a model can have
+/// positions.
+const MOST_WORDS: usize = 1 << 20;
+
 /// How to search.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
@@ -117,6 +121,10 @@ impl BeamSettings {
             let (least, most) = (self.min_length, self.max_length);
             return refuse(format!("no translation has at least {least} and at most {most} words"));
         }
+        if self.max_length > MOST_WORDS {
+            let most = self.max_length;
+            return refuse(format!("max length is {most}, more than {MOST_WORDS}"));
+        }
         if self.prefix.contains(&END) {
             return refuse("a prefix with an end leaves nothing to translate".into());
         }
@@ -151,6 +159,7 @@ mod tests {
         assert!(reason(&|s| s.beam = 1001).contains("more than 1000"));
         assert!(reason(&|s| s.n_best = 9).contains("set the beam to 9"));
         assert!(reason(&|s| s.min_length = 300).contains("at least 300"));
+        assert!(reason(&|s| s.max_length = usize::MAX).contains("more than 1048576"));
         assert!(reason(&|s| s.forbidden = vec![END]).contains("cannot be forbidden"));
         let sampling = |change: &dyn Fn(&mut Sampling)| {
             let mut sampling = Sampling::default();

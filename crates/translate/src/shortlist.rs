@@ -5,19 +5,21 @@
 //! nearly always enough. Who wants this makes a model directory with such a list of it
 //! (`abridge shortlist`); without one all words are scored.
 
-use std::fs;
 use std::path::Path;
 
+use abridge_base::files::read_regular;
+use abridge_base::hash::Hasher;
 use abridge_corpus::Lexicon;
 use abridge_corpus::store::{Side, TokenStore};
 use abridge_model::tokens::{BREAK, END, UNKNOWN};
 use serde::{Deserialize, Serialize};
-use sha2::{Digest, Sha256};
 
 use crate::{Error, Result};
 
 /// The file of a model directory.
 pub const FILE: &str = "shortlist.json";
+/// Lists of a hundred words for each of a million are smaller.
+const LARGEST: u64 = 1 << 30;
 
 /// For each source word some target words, and some for all sentences.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -111,15 +113,15 @@ impl Shortlist {
 
     /// The hash of a model and these lists together.
     pub(crate) fn hash_with(&self, model: &str) -> String {
-        let mut hasher = Sha256::new();
+        let mut hasher = Hasher::new();
         hasher.update(model);
         for list in self.words.iter().chain([&self.common]) {
-            hasher.update((list.len() as u64).to_le_bytes());
+            hasher.count(list.len());
             for word in list {
                 hasher.update(word.to_le_bytes());
             }
         }
-        format!("{:x}", hasher.finalize())
+        hasher.finish()
     }
 
     /// Reads the list of a model directory, if it has one, and checks that it is one for these
@@ -132,7 +134,7 @@ impl Shortlist {
         let broken = |problem: String| {
             Error::Model(abridge_model::Error::Weights { file: file.clone(), problem })
         };
-        let bytes = fs::read(&file).map_err(|error| broken(format!("cannot read it: {error}")))?;
+        let bytes = read_regular(&file, LARGEST).map_err(|error| broken(error.into_parts().1))?;
         let list: Self = serde_json::from_slice(&bytes)
             .map_err(|error| broken(format!("damaged: {error}; make it again")))?;
         if list.format != 1 {

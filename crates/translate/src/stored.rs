@@ -12,9 +12,9 @@
 
 use std::collections::VecDeque;
 
+use abridge_base::hash::digest;
 use abridge_model::{MemoryEntry, Remembered, StoredEntry};
 use burn::tensor::{Device, Tensor, TensorData};
-use sha2::{Digest, Sha256};
 
 use crate::session::Session;
 use crate::translator::Translator;
@@ -41,7 +41,7 @@ impl Session {
                 out.sentence(&translation.tokens, Some(&translation.entry));
             }
         }
-        let checksum = Sha256::digest(&out.bytes);
+        let checksum = digest(&[&out.bytes]);
         out.bytes.extend_from_slice(&checksum);
         out.bytes
     }
@@ -62,7 +62,7 @@ impl Translator {
         if version != VERSION {
             return damaged(format!("its version is {version}, but this program knows {VERSION}"));
         }
-        if Sha256::digest(body)[..] != *checksum {
+        if digest(&[body])[..] != *checksum {
             return damaged("its checksum is wrong");
         }
         let model = input.sized(128)?;

@@ -4,6 +4,9 @@ use std::sync::Mutex;
 
 use crate::{Error, Result};
 
+/// More than any machine has cores; each costs memory and a name in the operating system.
+const MOST_THREADS: usize = 1024;
+
 /// The threads of a translator.
 ///
 /// The engine runs most operations on one thread, so two workers with a batch each are faster than
@@ -26,6 +29,11 @@ impl Workers {
                 .map_err(|error| Error::Threads(error.to_string()))
         };
         let count = count.max(1);
+        if count > MOST_THREADS {
+            return Err(Error::Settings(format!(
+                "{count} threads are more than {MOST_THREADS}; one per core is the fastest"
+            )));
+        }
         let narrow = (0..count).map(|_| pool(1)).collect::<Result<_>>()?;
         Ok(Self { narrow, wide: pool(count)? })
     }

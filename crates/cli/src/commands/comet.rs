@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use abridge_base::tell;
 use abridge_evaluate::TestSet;
 use abridge_evaluate::comet::{Comet, CometMetric, CometTexts, CutText, Side};
 use abridge_model::DeviceKind;
@@ -65,12 +66,14 @@ fn warn_of_cuts(cuts: &[CutText], set: &TestSet) {
             Side::Reference => "reference",
             Side::System(system) => set.systems[system].name.as_str(),
         };
-        eprintln!(
+        tell!(
             "warning: {side}, line {}: COMET read {} of {} tokens",
-            cut.line, cut.read, cut.tokens
+            cut.line,
+            cut.read,
+            cut.tokens
         );
     }
     if cuts.len() > SHOWN {
-        eprintln!("warning: and {} more texts of which COMET read a part", cuts.len() - SHOWN);
+        tell!("warning: and {} more texts of which COMET read a part", cuts.len() - SHOWN);
     }
 }

@@ -3,6 +3,8 @@
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
+use abridge_base::files::Outputs;
+use abridge_base::tell;
 use abridge_corpus::{ContrastiveInput, ContrastiveSet};
 use abridge_evaluate::{
     Accuracy, ContrastiveComparison, ContrastiveReport, Identity, check_context, check_languages,
@@ -73,6 +75,7 @@ pub struct Contrast {
 impl Contrast {
     /// Scores and reports.
     pub fn run(&self) -> anyhow::Result<()> {
+        self.check_outputs()?;
         let translator = super::open(&self.model, self.device)?;
         let trained = translator.languages().map(|(source, target)| format!("{source}-{target}"));
         let pair = self.languages.clone().or_else(|| trained.clone());
@@ -107,6 +110,19 @@ impl Contrast {
         Ok(())
     }
 
+    /// Refuses, before the work, to keep scores where they cannot be.
+    fn check_outputs(&self) -> anyhow::Result<()> {
+        let Some(scores) = &self.scores else { return Ok(()) };
+        let mut outputs = Outputs::new();
+        outputs.reading(&self.model).reading(&self.set);
+        for input in self.documents.iter().chain(&self.against) {
+            outputs.reading(input);
+        }
+        outputs.file(scores)?;
+        outputs.file(&part_file(scores))?;
+        Ok(())
+    }
+
     fn read(&self, pair: &str, translator: &Translator) -> anyhow::Result<ContrastiveSet> {
         let (source, target) =
             pair.split_once('-').with_context(|| format!("`{pair}` is not a pair as en-de"))?;
@@ -119,7 +135,7 @@ impl Contrast {
         input.context = input.context.max(most);
         let set = ContrastiveSet::read(&input)?;
         for note in &set.notes {
-            eprintln!("note: {note}");
+            tell!("note: {note}");
         }
         Ok(set)
     }

@@ -62,7 +62,7 @@ impl Demo {
         let bars = MultiProgress::new();
         if !std::io::stderr().is_terminal() {
             bars.set_draw_target(indicatif::ProgressDrawTarget::hidden());
-            eprintln!("training {} for {} updates", missing.join(" and "), self.updates);
+            abridge_base::tell!("training {} for {} updates", missing.join(" and "), self.updates);
         }
         let mut named = Vec::new();
         for &preset in &missing {
@@ -80,7 +80,7 @@ impl Demo {
         bars.clear()?;
         if ending? == Ending::Interrupted {
             let signal = signal.load(Ordering::Relaxed);
-            return Err(crate::exit::Stopped { signal, run: self.output.clone() }.into());
+            return Err(abridge_base::Error::stopped(signal, &self.output, true).into());
         }
         Ok(())
     }

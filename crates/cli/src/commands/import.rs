@@ -1,10 +1,11 @@
 //! `abridge import`: weights that were trained with the published implementation.
 
+use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use abridge_corpus::Tokenizer;
 use abridge_model::tokens::END;
-use abridge_model::weights::{FairseqCheckpoint, ModelDirectory};
+use abridge_model::weights::{FairseqCheckpoint, ModelDirectory, Precision};
 use abridge_model::{DeviceKind, Packed, Preset};
 use anyhow::{bail, ensure};
 use clap::Args;
@@ -60,11 +61,7 @@ impl Import {
     pub fn run(&self) -> anyhow::Result<()> {
         use abridge_model::config::ShortenerConfig;
         let device = self.device.open()?;
-        ensure!(
-            !self.output.exists(),
-            "{} exists already; choose another --output or remove it",
-            self.output.display()
-        );
+        let output = ModelDirectory::begin_new(&self.output)?;
         let checkpoint = FairseqCheckpoint::open(&self.checkpoint)?;
         let mut config = checkpoint.infer(self.preset, self.heads, self.context_size)?;
         match (&mut config.shortener, self.window) {
@@ -79,14 +76,17 @@ impl Import {
         // Everything is checked; from here on only the disk can fail.
         let checkpoint = self.checkpoint.display().to_string();
         let provenance = [("imported from".to_owned(), checkpoint)].into();
-        ModelDirectory::write(&self.output, &model, provenance, |folder| self.attach(folder))?;
-        println!(
+        let single = Precision::Single;
+        let attach = |folder: &Path| self.attach(folder);
+        ModelDirectory::write_into(output, single, &model, provenance, attach)?;
+        writeln!(
+            std::io::stdout(),
             "{}: {} tensors of {} in {}",
             self.preset,
             model.parameters().len(),
             self.checkpoint.display(),
             self.output.display()
-        );
+        )?;
         Ok(())
     }
 

@@ -3,6 +3,7 @@
 use std::io::{IsTerminal, Write};
 use std::path::PathBuf;
 
+use abridge_base::files::{OutputFile, Outputs};
 use abridge_corpus::{Document, Format, Input, read};
 use abridge_evaluate::inspect::{GroupStatistics, InspectedDocument, InspectedSentence, Inspector};
 use abridge_evaluate::picture::{Svg, png};
@@ -61,6 +62,13 @@ pub struct Inspect {
     device: DeviceKind,
 }
 
+/// The files that are written instead of the terminal.
+struct Pictures {
+    svg: Option<OutputFile>,
+    png: Option<OutputFile>,
+    html: Option<OutputFile>,
+}
+
 /// A range of sentences, counted from 1, both ends included.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Sentences {
@@ -95,6 +103,7 @@ impl Inspect {
             None => Input::new(&self.input),
         };
         let corpus = read(&Input { docids: self.docids.clone(), format: self.format, ..input })?;
+        let outputs = self.outputs()?;
         let inspector = Inspector::open(&self.model, &self.device.open()?)?;
         if self.statistics {
             return self.count(&inspector, &corpus.documents);
@@ -107,7 +116,18 @@ impl Inspect {
             corpus.segments()
         );
         let documents = self.look(&inspector, &corpus.documents)?;
-        self.write(&documents)
+        self.write(&documents, &outputs)
+    }
+
+    /// Where pictures and pages go, decided before the work.
+    fn outputs(&self) -> anyhow::Result<Pictures> {
+        let mut outputs = Outputs::new();
+        outputs.reading(&self.model).reading(&self.input);
+        for input in self.target.iter().chain(&self.docids) {
+            outputs.reading(input);
+        }
+        let mut file = |path: &Option<PathBuf>| path.as_ref().map(|p| outputs.file(p)).transpose();
+        Ok(Pictures { svg: file(&self.svg)?, png: file(&self.png)?, html: file(&self.html)? })
     }
 
     /// The documents that hold the wanted sentences, with those only.
@@ -137,22 +157,22 @@ impl Inspect {
         Ok(looked)
     }
 
-    fn write(&self, documents: &[InspectedDocument]) -> anyhow::Result<()> {
+    fn write(&self, documents: &[InspectedDocument], to: &Pictures) -> anyhow::Result<()> {
         let sentences = || documents.iter().flat_map(|document| &document.sentences);
         let label = format!("what {} keeps of {}", self.model.display(), self.input.display());
-        if self.svg.is_some() || self.png.is_some() {
+        if to.svg.is_some() || to.png.is_some() {
             let pictures: Vec<Svg> = sentences().map(InspectedSentence::draw).collect();
             let picture = Svg::stacked(&pictures, 24.0).standalone(&label);
-            if let Some(file) = &self.png {
-                super::write_whole(file, &png(&picture, PIXELS)?)?;
+            if let Some(file) = &to.png {
+                file.write(&png(&picture, PIXELS)?)?;
             }
-            if let Some(file) = &self.svg {
-                super::write_whole(file, picture.as_bytes())?;
+            if let Some(file) = &to.svg {
+                file.write(picture.as_bytes())?;
             }
         }
-        if let Some(file) = &self.html {
+        if let Some(file) = &to.html {
             let model = self.model.display().to_string();
-            super::write_whole(file, InspectedDocument::page(documents, &model).as_bytes())?;
+            file.write(InspectedDocument::page(documents, &model).as_bytes())?;
         }
         let mut out = std::io::stdout().lock();
         let files: Vec<&PathBuf> =

@@ -41,6 +41,6 @@ fn write_page(command: &clap::Command, name: &str, directory: &Path) -> anyhow::
     let mut page = Vec::new();
     let manual = clap_mangen::Man::new(command.clone().display_name(name.to_owned()));
     manual.title(name.to_uppercase()).render(&mut page)?;
-    super::write_whole(&file, &page)?;
+    abridge_base::files::Outputs::new().file(&file)?.write(&page)?;
     Ok(file)
 }

@@ -26,6 +26,7 @@ pub mod version;
 use std::path::Path;
 use std::str::FromStr;
 
+use abridge_base::tell;
 use abridge_model::DeviceKind;
 use abridge_translate::Translator;
 
@@ -38,7 +39,7 @@ fn parse<T: FromStr<Err = abridge_model::Error>>(name: &str) -> Result<T, String
 fn open(model: &Path, device: DeviceKind) -> anyhow::Result<Translator> {
     let translator = Translator::open(model, &device.open()?)?;
     if let Some(precision) = translator.unpacked() {
-        eprintln!(
+        tell!(
             "note: the {precision} weights of {} are unpacked to f32: only the CPU multiplies them \
              as they are",
             model.display()
@@ -51,14 +52,4 @@ fn open(model: &Path, device: DeviceKind) -> anyhow::Result<Translator> {
 /// (<https://no-color.org>).
 fn colours(stream: &impl std::io::IsTerminal) -> bool {
     stream.is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
-}
-
-/// Writes a file beside its name and renames it: it is complete or as it was.
-pub fn write_whole(file: &Path, bytes: &[u8]) -> anyhow::Result<()> {
-    use anyhow::Context;
-    let name = file.file_name().unwrap_or_default().to_string_lossy();
-    let part = file.with_file_name(format!(".{name}.part"));
-    std::fs::write(&part, bytes)
-        .and_then(|()| std::fs::rename(&part, file))
-        .with_context(|| format!("cannot write {}", file.display()))
 }

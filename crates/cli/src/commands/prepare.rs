@@ -3,6 +3,7 @@
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
+use abridge_base::tell;
 use abridge_corpus::practice::{PracticeConfig, PracticeLanguage};
 use abridge_corpus::prepare::{
     ImportFiles, InputFiles, Languages, Outcome, Recipe, Request, prepare, prepare_practice,
@@ -150,10 +151,10 @@ impl Prepare {
     fn report(&self, outcome: &Outcome) -> anyhow::Result<()> {
         let manifest = outcome.manifest();
         for report in &manifest.filtered {
-            eprintln!("{report}");
+            tell!("{report}");
         }
         for warning in &manifest.warnings {
-            eprintln!("warning: {warning}");
+            tell!("warning: {warning}");
         }
         let mut out = std::io::stdout().lock();
         write!(out, "{}", manifest.table())?;

@@ -1,9 +1,10 @@
 //! `abridge profile`: what context costs in memory and time.
 
-use std::fs;
 use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
+use abridge_base::files::{OutputFile, Outputs, read_text};
+use abridge_base::{Error, tell};
 use abridge_evaluate::picture::{LineChart, png};
 use abridge_evaluate::profile::{
     ProfilePoint, ProfileSettings, has_context, memory_chart, profile, profile_table, time_chart,
@@ -11,12 +12,17 @@ use abridge_evaluate::profile::{
 use abridge_machine::allocator::Counted;
 use abridge_model::weights::ModelDirectory;
 use abridge_model::{DeviceKind, Model, ModelConfig, Preset, Width};
-use anyhow::{Context, ensure};
+use anyhow::ensure;
 use burn::tensor::Device;
 use clap::Args;
 
 /// Rows of the vocabularies of networks that are made up: the paper's for English-German.
 const VOCABULARY: usize = 19_804;
+
+/// What `--out` gets.
+const FILES: [&str; 6] =
+    ["profile.md", "profile.json", "memory.png", "memory.svg", "time.png", "time.svg"];
+const LARGEST_PROFILE: u64 = 64 << 20;
 
 /// Measures the operation memory (beyond the weights) and the time of translating a document at
 /// several context sizes, and draws the paper's memory figure.
@@ -72,6 +78,7 @@ impl Profile {
         let mut contexts = self.context_sizes.clone();
         contexts.sort_unstable();
         contexts.dedup();
+        let outputs = self.outputs()?;
         let device = self.device.open()?;
         let mut points = Vec::new();
         for (name, config) in self.configs()? {
@@ -86,13 +93,34 @@ impl Profile {
             }
         }
         ensure!(!points.is_empty(), "none of the context sizes makes sense for the model");
-        print!("{}", profile_table(&points));
-        std::io::stdout().flush()?;
-        if let Some(out) = &self.output {
-            write(out, &points).with_context(|| format!("cannot write {}", out.display()))?;
-            eprintln!("wrote {}", out.join("memory.svg").display());
+        let mut stdout = std::io::stdout().lock();
+        write!(stdout, "{}", profile_table(&points))?;
+        stdout.flush()?;
+        if let Some([markdown, json, memory_png, memory_svg, time_png, time_svg]) = &outputs {
+            markdown.write(profile_table(&points).as_bytes())?;
+            json.write(&serde_json::to_vec_pretty(&points)?)?;
+            draw(&memory_chart(&points), memory_png, memory_svg)?;
+            draw(&time_chart(&points), time_png, time_svg)?;
+            tell!("wrote {}", memory_svg.path().display());
         }
         Ok(())
+    }
+
+    /// The files of --out, in the order of [`FILES`], decided before the work.
+    fn outputs(&self) -> anyhow::Result<Option<[OutputFile; 6]>> {
+        let Some(out) = &self.output else { return Ok(None) };
+        std::fs::create_dir_all(out).map_err(|error| Error::io("create", out, error))?;
+        let mut outputs = Outputs::new();
+        if let Some(model) = &self.model {
+            outputs.reading(model);
+        }
+        // An earlier profile is replaced; other files that happen to have these names are not.
+        let is_profile = read_text(&out.join("profile.json"), LARGEST_PROFILE)
+            .is_ok_and(|text| text.starts_with('[') && text.contains("\"seconds\""));
+        let remedy = "write to another directory";
+        let files = FILES.map(|name| outputs.derived(&out.join(name), is_profile, remedy));
+        let files = files.into_iter().collect::<abridge_base::Result<Vec<_>>>()?;
+        Ok(files.try_into().ok())
     }
 
     /// Names and configurations of what is measured.
@@ -124,20 +152,13 @@ impl Profile {
         let settings =
             ProfileSettings { tokens: self.tokens, sentences: self.sentences, beam: self.beam };
         let point = profile(name, &model, &settings, &Counted)?;
-        eprintln!("{name} at context size {}: {:.3} s", point.context, point.seconds);
+        tell!("{name} at context size {}: {:.3} s", point.context, point.seconds);
         Ok(point)
     }
 }
 
-fn write(out: &Path, points: &[ProfilePoint]) -> anyhow::Result<()> {
-    fs::create_dir_all(out)?;
-    fs::write(out.join("profile.md"), profile_table(points))?;
-    fs::write(out.join("profile.json"), serde_json::to_vec_pretty(points)?)?;
-    let draw = |name: &str, chart: LineChart| -> anyhow::Result<()> {
-        let svg = chart.draw().standalone(&chart.title);
-        fs::write(out.join(format!("{name}.png")), png(&svg, 2.0)?)?;
-        Ok(fs::write(out.join(format!("{name}.svg")), svg)?)
-    };
-    draw("memory", memory_chart(points))?;
-    draw("time", time_chart(points))
+fn draw(chart: &LineChart, as_png: &OutputFile, as_svg: &OutputFile) -> anyhow::Result<()> {
+    let svg = chart.draw().standalone(&chart.title);
+    as_png.write(&png(&svg, 2.0)?)?;
+    Ok(as_svg.write(svg.as_bytes())?)
 }

@@ -49,12 +49,7 @@ impl Quantize {
              directory that it was made of",
             self.model.display()
         );
-        ensure!(
-            !self.out.exists(),
-            "{} exists already; choose another directory or remove it",
-            self.out.display()
-        );
-        let quantised = model.quantise(self.to, &self.out)?;
+        let quantised = model.quantise(self.to, &self.output)?;
         let (before, after) = (model.weights_size() as f64, quantised.weights_size() as f64);
         let mut out = std::io::stdout().lock();
         writeln!(
@@ -65,8 +60,8 @@ impl Quantize {
             self.to,
             100.0 * after / before
         )?;
-        writeln!(out, "model:   {}", self.out.display())?;
-        writeln!(out, "next:    abridge translate --model {} FILE", self.out.display())?;
+        writeln!(out, "model:   {}", self.output.display())?;
+        writeln!(out, "next:    abridge translate --model {} FILE", self.output.display())?;
         Ok(())
     }
 }

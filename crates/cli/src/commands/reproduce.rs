@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 
+use abridge_base::Error;
 use abridge_experiments::reproduce::data::Given;
 use abridge_experiments::reproduce::grid::Progress;
 use abridge_experiments::reproduce::run::Reproduction;
@@ -14,7 +15,6 @@ use abridge_experiments::reproduce::table::{Only, Pair, Table};
 use abridge_model::DeviceKind;
 use clap::Args;
 
-use crate::exit::{Partly, Stopped};
 use crate::progress::Narrator;
 
 /// Runs a table of the paper again: trains, translates and scores each of its cells.
@@ -106,13 +106,13 @@ impl Reproduce {
         let (done, all) = report.done;
         match report.progress {
             Progress::Done => Ok(()),
-            Progress::Budget => Err(Partly(format!(
+            Progress::Budget => Err(Error::partly(format!(
                 "the budget is spent with {done} of {all} cells done; the same command goes on"
             ))
             .into()),
             Progress::Stopped => {
                 let signal = signal.load(Ordering::Relaxed);
-                Err(Stopped { signal, run: self.output.clone() }.into())
+                Err(Error::stopped(signal, &self.output, true).into())
             }
         }
     }

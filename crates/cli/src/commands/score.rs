@@ -3,6 +3,7 @@
 use std::io::{IsTerminal, Write};
 use std::path::PathBuf;
 
+use abridge_base::tell;
 use abridge_corpus::{Corpus, Format, Input, read};
 use abridge_model::DeviceKind;
 use abridge_translate::{Score, ScoreRequest, Translator};
@@ -144,11 +145,11 @@ impl ScoreArguments {
             let sum: f64 = of.clone().map(|score| score.sum).sum();
             let tokens: usize = of.map(|score| score.tokens).sum();
             let mean = sum / tokens.max(1) as f64;
-            eprintln!("{name}: sum {sum:.3}, mean {mean:.6}, {tokens} tokens");
+            tell!("{name}: sum {sum:.3}, mean {mean:.6}, {tokens} tokens");
         }
         let hash = &translator.hash()[..translator.hash().len().min(12)];
         let context = translator.model().config().context_size;
-        eprintln!("abridge {}|model {hash}|context {context}", env!("CARGO_PKG_VERSION"));
+        tell!("abridge {}|model {hash}|context {context}", env!("CARGO_PKG_VERSION"));
     }
 }
 

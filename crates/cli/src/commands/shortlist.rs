@@ -3,12 +3,13 @@
 use std::io::Write;
 use std::path::PathBuf;
 
+use abridge_base::tell;
 use abridge_corpus::prepare::PreparedDirectory;
 use abridge_corpus::store::Side;
 use abridge_corpus::{Lexicon, Tokenizer};
 use abridge_model::weights::ModelDirectory;
 use abridge_translate::shortlist::{FILE, Shortlist, ShortlistSettings};
-use anyhow::{bail, ensure};
+use anyhow::bail;
 use clap::Args;
 
 /// Writes a model directory whose translations are made of a short list of words, which is faster.
@@ -45,11 +46,7 @@ pub struct ShortlistArguments {
 impl ShortlistArguments {
     /// Learns which words become which, and writes.
     pub fn run(&self) -> anyhow::Result<()> {
-        ensure!(
-            !self.out.exists(),
-            "{} exists already; choose another directory or remove it",
-            self.out.display()
-        );
+        let output = ModelDirectory::begin_new(&self.output)?;
         let model = ModelDirectory::open(&self.model)?;
         let data = PreparedDirectory::open(&self.data)?;
         for (side, name) in [(Side::Source, "source"), (Side::Target, "target")] {
@@ -64,7 +61,7 @@ impl ShortlistArguments {
         }
         let pairs = data.split("train")?;
         let lexicon = Lexicon::learn(&pairs, &mut |round, of| {
-            eprintln!("learning which words become which: round {round} of {of}");
+            tell!("learning which words become which: round {round} of {of}");
         })?;
         let settings = ShortlistSettings { common: self.common, per_word: self.per_word };
         let shortlist = Shortlist::new(&lexicon, &pairs, settings);
@@ -72,7 +69,7 @@ impl ShortlistArguments {
             Ok(valid) => ("valid", shortlist.coverage(&valid)),
             Err(_) => ("train", shortlist.coverage(&pairs)),
         };
-        model.with_file(FILE, &shortlist.to_bytes()?, &self.out)?;
+        model.with_file(FILE, &shortlist.to_bytes()?, output)?;
         let mut out = std::io::stdout().lock();
         writeln!(
             out,
@@ -85,8 +82,8 @@ impl ShortlistArguments {
             "reach:  {:.1} % of the words of the reference translations are on their list",
             100.0 * coverage.covered
         )?;
-        writeln!(out, "model:  {}", self.out.display())?;
-        writeln!(out, "next:   abridge translate --model {} FILE", self.out.display())?;
+        writeln!(out, "model:  {}", self.output.display())?;
+        writeln!(out, "next:   abridge translate --model {} FILE", self.output.display())?;
         Ok(())
     }
 }

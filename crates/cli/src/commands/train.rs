@@ -9,10 +9,13 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
+use abridge_base::Kind;
 use abridge_experiments::estimate::Estimate;
 use abridge_experiments::validation::Measure;
 use abridge_model::DeviceKind;
-use abridge_train::{Ending, Options, Ranks, RunPaths, TrainRecipe, Training, Validator};
+use abridge_train::{
+    Ending, Options, Ranks, RunPaths, TrainRecipe, Training, Validator, begin_model,
+};
 use anyhow::Context;
 use clap::Args;
 
@@ -85,7 +88,9 @@ impl Train {
         let result = self.train(recipe, run, &device, &ranks);
         match result {
             // The others would wait for this rank for ever.
-            Err(error) if ranks.count() > 1 && !error.is::<crate::exit::Stopped>() => {
+            Err(error)
+                if ranks.count() > 1 && !matches!(crate::exit::kind(&error), Kind::Signal(_)) =>
+            {
                 ranks.abort(crate::exit::report(&error))
             }
             result => result,
@@ -108,6 +113,10 @@ impl Train {
             validator: measure.map(|measure| Box::new(measure) as Box<dyn Validator>),
             ranks: ranks.clone(),
         };
+        if ranks.is_leader() {
+            // Found now rather than when there is a model to write.
+            drop(begin_model(&run.join("model"))?);
+        }
         let mut training = Training::open(recipe, &paths, device, options)?;
         let (stop, signal) = listen()?;
         let mut watcher = Watcher::new(self.quiet || !ranks.is_leader(), &training);
@@ -119,7 +128,7 @@ impl Train {
         }
         if ending == Ending::Interrupted {
             let signal = signal.load(Ordering::Relaxed);
-            return Err(crate::exit::Stopped { signal, run: run.to_path_buf() }.into());
+            return Err(abridge_base::Error::stopped(signal, run, training.is_saved()).into());
         }
         summarise(&training, run, ending)
     }

@@ -27,6 +27,7 @@ fn find(bytes: &[u8], archive: &Path, member: &Path, nesting: usize) -> Result<V
         let problem = format!("is not a tar archive, so it cannot hold {}", member.display());
         return Err(Error::new(problem).in_file(archive).remedy("check the path"));
     }
+    check_end(bytes, archive)?;
     let wanted = normal_components(member);
     let mut reader = tar::Archive::new(bytes);
     for entry in reader.entries().map_err(|error| damaged(archive, error))? {
@@ -50,6 +51,36 @@ fn find(bytes: &[u8], archive: &Path, member: &Path, nesting: usize) -> Result<V
     }
     let problem = format!("the archive has no member {}", member.display());
     Err(Error::new(problem).in_file(archive).remedy(choose_from(bytes)))
+}
+
+/// Archives come in blocks of this size.
+const BLOCK: u64 = 512;
+
+/// Refuses an archive that was cut off, wherever: all of every member is there, and behind the last
+/// one the block of zeros that ends an archive.
+fn check_end(bytes: &[u8], archive: &Path) -> Result<()> {
+    let mut end = 0;
+    let mut reader = tar::Archive::new(bytes);
+    for entry in reader.entries().map_err(|error| damaged(archive, error))? {
+        let entry = entry.map_err(|error| damaged(archive, error))?;
+        let is_sparse = entry.header().entry_type().is_gnu_sparse();
+        let size = if is_sparse { entry.header().entry_size().ok() } else { Some(entry.size()) };
+        let blocks = size.and_then(|size| size.checked_next_multiple_of(BLOCK));
+        let after = blocks.and_then(|blocks| entry.raw_file_position().checked_add(blocks));
+        end = after.ok_or_else(|| cut(archive, "a member has no possible size"))?;
+        if end > bytes.len() as u64 {
+            return Err(cut(archive, "it ends within a member"));
+        }
+    }
+    let last = bytes.get(end as usize..).and_then(|rest| rest.get(..BLOCK as usize));
+    match last {
+        Some(block) if block.iter().all(|&byte| byte == 0) => Ok(()),
+        _ => Err(cut(archive, "the mark at its end is missing")),
+    }
+}
+
+fn cut(archive: &Path, how: &str) -> Error {
+    damaged(archive, std::io::Error::new(std::io::ErrorKind::UnexpectedEof, how))
 }
 
 /// The error for an archive that was named without one of its members.
@@ -149,6 +180,18 @@ mod tests {
         let message = member_missing(&archive, Path::new("a.tar")).to_string();
         assert!(message.contains("name the member behind it, as in a.tar/NAME"), "{message}");
         assert!(message.contains("x/train.en"), "{message}");
+    }
+
+    #[test]
+    fn an_archive_that_was_cut_anywhere_is_refused() {
+        let lines = "a line of text\n".repeat(100);
+        let whole = tar_of(&[("a", lines.as_bytes()), ("b", b"more")]);
+        assert_eq!(get(&whole, "a").unwrap(), lines.as_bytes());
+        // The padding behind the first block of zeros carries nothing.
+        let needed = whole.len() - 512;
+        for length in (0..needed).step_by(64).chain([needed - 1]) {
+            assert!(get(&whole[..length], "a").is_err(), "{length} of {} bytes", whole.len());
+        }
     }
 
     proptest! {

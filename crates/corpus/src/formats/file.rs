@@ -9,7 +9,9 @@ use std::io::Read;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
-use super::archive;
+use abridge_base::files::kind_of_special;
+
+use super::{archive, zstandard};
 use crate::{Error, Result};
 
 /// The largest file that is read, after decompression. Text is held in memory, and a few bytes of
@@ -20,7 +22,14 @@ const LARGEST_FILE: u64 = 8 << 30;
 pub(super) const BYTE_ORDER_MARK: &str = "\u{feff}";
 
 pub(super) const GZIP: &[u8] = &[0x1f, 0x8b];
-pub(super) const ZSTANDARD: &[u8] = &[0x28, 0xb5, 0x2f, 0xfd];
+
+/// A terminal, or whatever else comes through standard input and is no file and no pipe.
+const LARGEST_DEVICE: u64 = 64 << 20;
+
+/// Text compresses to a tenth; what grows more than this is made to fill the memory.
+const LARGEST_GROWTH: u64 = 200;
+/// This much is no harm, however small it was.
+const HARMLESS: u64 = 64 << 20;
 
 /// The text of a file and the name for error messages.
 #[derive(Clone, Debug, Default)]
@@ -133,20 +142,36 @@ fn read_bytes(path: &Path) -> Result<Vec<u8>> {
     Ok(bytes)
 }
 
+/// A file, a pipe (`<(…)` of a shell is one), or standard input; not a device, which may never end.
 fn read_raw(path: &Path) -> Result<Vec<u8>> {
+    let failed = |error| Error::io("read", path, error);
+    let metadata = std::fs::metadata(path).map_err(failed)?;
+    let is_standard_input = path == Path::new("/dev/stdin");
+    let special = kind_of_special(&metadata);
+    if let Some(kind) = special.filter(|kind| *kind != "a FIFO" && !is_standard_input) {
+        return Err(Error::new(format!("is {kind}, not a file")).in_file(path));
+    }
+    let most = if special == Some("a device") { LARGEST_DEVICE } else { LARGEST_FILE };
     let mut bytes = Vec::new();
     File::open(path)
-        .and_then(|file| file.take(LARGEST_FILE + 1).read_to_end(&mut bytes))
-        .map_err(|error| Error::io("read", path, error))?;
-    if bytes.len() as u64 > LARGEST_FILE { Err(too_large(path)) } else { Ok(bytes) }
+        .and_then(|file| file.take(most + 1).read_to_end(&mut bytes))
+        .map_err(failed)?;
+    if bytes.len() as u64 > most { Err(too_large(path, most)) } else { Ok(bytes) }
 }
 
 /// Undoes gzip or Zstandard, as the first bytes say.
 pub(super) fn decompress(bytes: Vec<u8>, path: &Path) -> Result<Vec<u8>> {
+    let most = bytes.len() as u64 * LARGEST_GROWTH;
+    let most = most.clamp(HARMLESS, LARGEST_FILE);
     if bytes.starts_with(GZIP) {
-        read_all(flate2::read::MultiGzDecoder::new(bytes.as_slice()), "gzip", path)
-    } else if bytes.starts_with(ZSTANDARD) {
-        decompress_zstandard(&bytes, path)
+        decompress_gzip(&bytes, path, most)
+    } else if bytes.starts_with(zstandard::MAGIC) {
+        zstandard::decode(&bytes, most).map_err(|refused| {
+            if refused.is_too_large {
+                return too_large(path, most);
+            }
+            broken("Zstandard", path, &refused.decoded).caused_by(refused.problem)
+        })
     } else if path.extension().is_some_and(|ending| ending == "gz" || ending == "zst") {
         let problem = "the name says compressed, the content is not";
         Err(Error::new(problem).in_file(path).remedy("fetch the file again or rename it"))
@@ -155,27 +180,13 @@ pub(super) fn decompress(bytes: Vec<u8>, path: &Path) -> Result<Vec<u8>> {
     }
 }
 
-/// A Zstandard file is one frame or several in a row.
-fn decompress_zstandard(mut bytes: &[u8], path: &Path) -> Result<Vec<u8>> {
+fn decompress_gzip(bytes: &[u8], path: &Path, most: u64) -> Result<Vec<u8>> {
     let mut text = Vec::new();
-    while !bytes.is_empty() {
-        let frame = ruzstd::decoding::StreamingDecoder::new(&mut bytes)
-            .map_err(|error| broken("Zstandard", path, &text).caused_by(error.to_string()))?;
-        text.extend(read_all(frame, "Zstandard", path)?);
-        if text.len() as u64 > LARGEST_FILE {
-            return Err(too_large(path));
-        }
+    let reader = flate2::read::MultiGzDecoder::new(bytes);
+    if let Err(error) = reader.take(most + 1).read_to_end(&mut text) {
+        return Err(broken("gzip", path, &text).caused_by(error));
     }
-    Ok(text)
-}
-
-fn read_all(reader: impl Read, kind: &str, path: &Path) -> Result<Vec<u8>> {
-    let mut text = Vec::new();
-    let read = reader.take(LARGEST_FILE + 1).read_to_end(&mut text);
-    if let Err(error) = read {
-        return Err(broken(kind, path, &text).caused_by(error));
-    }
-    if text.len() as u64 > LARGEST_FILE { Err(too_large(path)) } else { Ok(text) }
+    if text.len() as u64 > most { Err(too_large(path, most)) } else { Ok(text) }
 }
 
 fn broken(kind: &str, path: &Path, decoded: &[u8]) -> Error {
@@ -185,11 +196,14 @@ fn broken(kind: &str, path: &Path, decoded: &[u8]) -> Error {
         .remedy("fetch the file again")
 }
 
-fn too_large(path: &Path) -> Error {
-    let gibibytes = LARGEST_FILE >> 30;
-    Error::new(format!("more than {gibibytes} GiB of text"))
-        .in_file(path)
-        .remedy("split the file at a document boundary")
+fn too_large(path: &Path, most: u64) -> Error {
+    let problem = format!("more than {} MiB of text", most >> 20);
+    let remedy = if most < LARGEST_FILE {
+        "that is not what it was made of; if it is, decompress it first"
+    } else {
+        "split the file at a document boundary"
+    };
+    Error::new(problem).in_file(path).remedy(remedy)
 }
 
 #[cfg(test)]
@@ -259,6 +273,30 @@ mod tests {
     }
 
     #[test]
+    fn a_few_bytes_do_not_fill_the_memory() {
+        let newlines = vec![b'\n'; (HARMLESS + 1) as usize];
+        for bomb in [gzip(&newlines), zstandard(&newlines)] {
+            let message = decompress(bomb, Path::new("bomb")).unwrap_err().to_string();
+            assert!(message.contains("bomb"), "{message}");
+        }
+        assert!(decompress(gzip(&newlines[1..]), Path::new("x")).is_ok());
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn devices_are_refused_and_pipes_are_read() {
+        let message = TextFile::read(Path::new("/dev/zero")).unwrap_err().to_string();
+        assert!(message.contains("is a device, not a file"), "{message}");
+        let directory = tempfile::tempdir().unwrap();
+        let fifo = directory.path().join("fifo");
+        assert!(std::process::Command::new("mkfifo").arg(&fifo).status().unwrap().success());
+        std::thread::scope(|scope| {
+            scope.spawn(|| std::fs::write(&fifo, "one\n").unwrap());
+            assert_eq!(TextFile::read(&fifo).unwrap().text, "one\n");
+        });
+    }
+
+    #[test]
     fn a_name_without_compressed_content_is_an_error() {
         let error = decompress(b"text".to_vec(), Path::new("a.gz")).unwrap_err();
         assert!(error.to_string().contains("the name says compressed"));
@@ -296,7 +334,7 @@ mod tests {
             bit in 0..8u8,
         ) {
             let path = Path::new("x");
-            for magic in [GZIP, ZSTANDARD] {
+            for magic in [GZIP, zstandard::MAGIC] {
                 let _ = decompress([magic, &bytes].concat(), path);
             }
             for mut whole in [gzip(&text), zstandard(&text)] {

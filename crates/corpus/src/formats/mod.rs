@@ -51,6 +51,7 @@ mod lines;
 mod slots;
 mod stream;
 mod subtitles;
+mod zstandard;
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -163,6 +164,11 @@ pub fn read_bytes(name: &Path, bytes: Vec<u8>, format: Option<Format>) -> Result
         Format::Jsonl => jsonl::read(&source, None),
         Format::Srt | Format::Vtt => subtitles::read(&source, None, format),
     }
+}
+
+/// Reads a file as running text: decompressed, out of its archive, and checked to be UTF-8.
+pub fn read_text(path: &Path) -> Result<String> {
+    Ok(TextFile::read(path)?.text)
 }
 
 /// Reads documents, with their translations where a target side is given.

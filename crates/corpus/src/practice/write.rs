@@ -4,6 +4,9 @@ use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use abridge_base::Kind;
+use abridge_base::files::{OutputDirectory, write_new};
+
 use super::{Practice, PracticeLanguage};
 use crate::formats::contrastive::ContraProOutput;
 use crate::{ContrastiveSet, Document, Error, Result};
@@ -20,26 +23,19 @@ impl Practice {
     /// Returns the files.
     pub fn write(&self, language: PracticeLanguage, directory: &Path) -> Result<Vec<PathBuf>> {
         let files = self.files(language)?;
-        let parent = directory.parent().filter(|parent| !parent.as_os_str().is_empty());
-        let parent = parent.unwrap_or(Path::new("."));
-        fs::create_dir_all(parent).map_err(|error| Error::io("create", parent, error))?;
         let occupied = fs::read_dir(directory).is_ok_and(|mut entries| entries.next().is_some());
         if occupied {
             return Err(Error::new("the directory exists and is not empty")
                 .in_file(directory)
-                .remedy("name a new one, or empty it"));
+                .remedy("name a new one, or empty it")
+                .of_kind(Kind::Usage));
         }
-        let name = directory.file_name().map(|name| name.to_string_lossy().into_owned());
-        let name = name.unwrap_or_else(|| "practice".to_owned());
-        let beside = parent.join(format!(".{name}.part-{}", std::process::id()));
-        let result = write_all(&files, &beside).and_then(|()| {
-            fs::rename(&beside, directory).map_err(|error| Error::io("create", directory, error))
-        });
-        if result.is_err() {
-            // What could not be finished is taken away; the first error is the one to report.
-            fs::remove_dir_all(&beside).ok();
+        let output = OutputDirectory::begin(directory, |_| None)?;
+        for (name, content) in &files {
+            write_new(&output.path().join(name), content.as_bytes())?;
         }
-        result.map(|()| files.into_iter().map(|(name, _)| directory.join(name)).collect())
+        output.finish()?;
+        Ok(files.into_iter().map(|(name, _)| directory.join(name)).collect())
     }
 
     /// Names and contents of the files.
@@ -70,15 +66,6 @@ impl Practice {
         files.push(("contrastive.groups.tsv".to_owned(), text.groups));
         Ok(files)
     }
-}
-
-fn write_all(files: &[(String, String)], directory: &Path) -> Result<()> {
-    fs::create_dir_all(directory).map_err(|error| Error::io("create", directory, error))?;
-    for (name, content) in files {
-        let path = directory.join(name);
-        fs::write(&path, content).map_err(|error| Error::io("write", &path, error))?;
-    }
-    Ok(())
 }
 
 /// Documents as parallel lines.

@@ -1,9 +1,10 @@
-//! A directory that appears complete or not at all, and how it is opened later.
+//! A prepared directory: how it is begun, and how it is opened later.
 
-use std::fs;
 use std::path::{Path, PathBuf};
 
-use super::manifest::{FileHash, MANIFEST, Manifest};
+use abridge_base::files::{OutputDirectory, Outputs};
+
+use super::manifest::{FileHash, Manifest};
 use super::splits::kind;
 use crate::store::{Side, TokenStore};
 use crate::{Error, Result, Tokenizer};
@@ -81,131 +82,12 @@ pub fn store_name(split: &str) -> String {
     format!("{split}.tokens")
 }
 
-/// A directory in the making, beside the one that it will become.
-#[derive(Debug)]
-pub struct Staging {
-    target: PathBuf,
-    work: PathBuf,
-    previous: PathBuf,
-    done: bool,
-}
-
-impl Staging {
-    /// Sets a name aside, clears what an interrupted run left, and refuses to replace anything
-    /// that is not a prepared directory.
-    pub fn begin(target: &Path) -> Result<Self> {
-        let wrong =
-            |problem: &str, remedy: &str| Err(Error::new(problem).in_file(target).remedy(remedy));
-        let Some(name) = target.file_name() else {
-            return wrong("is not the name of a directory", "name a directory to write");
-        };
-        if let Some(file) = target.ancestors().skip(1).find(|path| path.is_file()) {
-            return wrong(
-                &format!("{} is a file, and no directory", file.display()),
-                "name another directory to write",
-            );
-        }
-        let beside =
-            |ending: &str| target.with_file_name(format!(".{}.{ending}", name.to_string_lossy()));
-        let staging = Self {
-            target: target.to_path_buf(),
-            work: beside("preparing"),
-            previous: beside("previous"),
-            done: false,
-        };
-        staging.recover()?;
-        if target.exists() {
-            let entries = fs::read_dir(target).map_err(|e| Error::io("read", target, e))?;
-            if entries.count() > 0 && !target.join(MANIFEST).is_file() {
-                return wrong(
-                    "holds something that `abridge prepare` did not write",
-                    "name another directory, or empty this one",
-                );
-            }
-        }
-        fs::create_dir_all(&staging.work)
-            .map_err(|error| Error::io("create", &staging.work, error))?;
-        Ok(staging)
+/// Begins a directory; only one that `prepare` wrote is replaced, and only if nothing else is in it,
+/// neither files of others nor any of the inputs.
+pub fn begin(target: &Path, inputs: impl Iterator<Item = PathBuf>) -> Result<OutputDirectory> {
+    let mut outputs = Outputs::new();
+    for input in inputs {
+        outputs.reading(&input);
     }
-
-    /// Undoes what an interrupted run left behind.
-    fn recover(&self) -> Result<()> {
-        remove(&self.work)?;
-        if self.previous.exists() {
-            if self.target.exists() {
-                remove(&self.previous)?;
-            } else {
-                rename(&self.previous, &self.target)?;
-            }
-        }
-        Ok(())
-    }
-
-    /// Where to write.
-    pub fn path(&self) -> &Path {
-        &self.work
-    }
-
-    /// Makes the directory appear under its name, in place of the one before it.
-    pub fn finish(mut self) -> Result<()> {
-        sync_all(&self.work)?;
-        if self.target.exists() {
-            rename(&self.target, &self.previous)?;
-        }
-        rename(&self.work, &self.target)?;
-        self.done = true;
-        if let Some(parent) = self.target.parent().filter(|parent| parent.is_dir()) {
-            sync(parent)?;
-        }
-        remove(&self.previous)
-    }
-}
-
-impl Drop for Staging {
-    /// After an error nothing half-written stays.
-    fn drop(&mut self) {
-        if !self.done {
-            // A failure here is cleared by the next run.
-            fs::remove_dir_all(&self.work).ok();
-        }
-    }
-}
-
-fn remove(directory: &Path) -> Result<()> {
-    match fs::remove_dir_all(directory) {
-        Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
-            Err(Error::io("remove", directory, error))
-        }
-        _ => Ok(()),
-    }
-}
-
-fn rename(from: &Path, to: &Path) -> Result<()> {
-    fs::rename(from, to).map_err(|error| Error::io("rename", from, error))
-}
-
-/// Waits until everything below a directory is on the disk.
-fn sync_all(directory: &Path) -> Result<()> {
-    let failed = |error| Error::io("sync", directory, error);
-    for entry in fs::read_dir(directory).map_err(failed)? {
-        let path = entry.map_err(failed)?.path();
-        if path.is_dir() {
-            sync_all(&path)?;
-        } else {
-            // Flushing needs write access on some systems.
-            let file = fs::File::options().write(true).open(&path);
-            file.and_then(|file| file.sync_all()).map_err(|e| Error::io("sync", &path, e))?;
-        }
-    }
-    sync(directory)
-}
-
-/// Waits until the names in a directory are on the disk.
-fn sync(directory: &Path) -> Result<()> {
-    // Directories cannot be opened for this on every system; there the rename has to do.
-    if cfg!(unix) {
-        let synced = fs::File::open(directory).and_then(|file| file.sync_all());
-        synced.map_err(|error| Error::io("sync", directory, error))?;
-    }
-    Ok(())
+    outputs.directory(target, Manifest::own_files)
 }

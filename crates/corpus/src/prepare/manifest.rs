@@ -1,11 +1,11 @@
 //! What a prepared directory was made from and what it holds, with a hash of everything.
 
-use std::fs::File;
-use std::io::Read;
 use std::path::Path;
 
+use abridge_base::files::read_text;
+use abridge_base::manifest::tool;
+pub use abridge_base::manifest::{FileHash, FileList};
 use serde::{Deserialize, Serialize};
-use sha2::{Digest, Sha256};
 
 use super::filter::FilterReport;
 use super::recipe::Recipe;
@@ -17,6 +17,8 @@ use crate::{Error, Result};
 pub const MANIFEST: &str = "manifest.json";
 /// Raised whenever the same inputs would give another directory.
 const FORMAT: u32 = 1;
+/// A manifest larger than this is none of ours.
+const LARGEST: u64 = 64 << 20;
 
 /// The description of a prepared directory.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -42,7 +44,7 @@ pub struct Manifest {
     /// What deserves a look.
     pub warnings: Vec<Warning>,
     /// The files of the directory, this one excepted.
-    pub outputs: Vec<FileHash>,
+    pub outputs: FileList,
 }
 
 /// The number of pieces of each language.
@@ -52,39 +54,6 @@ pub struct Vocabularies {
     pub source: usize,
     /// Of the target language.
     pub target: usize,
-}
-
-/// A file and its content in short.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct FileHash {
-    /// Inputs: the path as given. Outputs: the name in the directory.
-    pub file: String,
-    /// Its size in bytes.
-    pub bytes: u64,
-    /// SHA-256 in hexadecimal.
-    pub sha256: String,
-}
-
-impl FileHash {
-    /// Hashes a file; `name` is what the manifest calls it.
-    pub fn of(path: &Path, name: &str) -> Result<Self> {
-        let hash = || {
-            let mut file = File::open(path)?;
-            let mut hasher = Sha256::new();
-            let mut buffer = vec![0; 1 << 20];
-            let mut bytes = 0;
-            loop {
-                let count = file.read(&mut buffer)?;
-                if count == 0 {
-                    return Ok((bytes, hasher.finalize()));
-                }
-                hasher.update(&buffer[..count]);
-                bytes += count as u64;
-            }
-        };
-        let (bytes, digest) = hash().map_err(|error| Error::io("read", path, error))?;
-        Ok(Self { file: name.to_owned(), bytes, sha256: format!("{digest:x}") })
-    }
 }
 
 /// What decides whether a directory is still right.
@@ -111,7 +80,7 @@ impl Manifest {
             splits: Vec::new(),
             filtered,
             warnings: Vec::new(),
-            outputs: Vec::new(),
+            outputs: FileList::default(),
         }
     }
 
@@ -119,8 +88,7 @@ impl Manifest {
     pub fn load(directory: &Path) -> Result<Self> {
         let path = directory.join(MANIFEST);
         let remedy = "name a directory that `abridge prepare` has written, or prepare it again";
-        let text = std::fs::read_to_string(&path)
-            .map_err(|error| Error::io("read", &path, error).remedy(remedy))?;
+        let text = read_text(&path, LARGEST).map_err(|error| error.remedy(remedy))?;
         let broken = |problem: String| Error::new(problem).in_file(&path).remedy(remedy);
         let manifest: Self = serde_json::from_str(&text)
             .map_err(|error| broken(format!("not a manifest of a prepared directory: {error}")))?;
@@ -133,16 +101,25 @@ impl Manifest {
         Ok(manifest)
     }
 
+    /// The files of a directory that `prepare` wrote, in this format or another.
+    pub fn own_files(directory: &Path) -> Option<Vec<String>> {
+        #[derive(Deserialize)]
+        struct Outputs {
+            outputs: FileList,
+        }
+        let text = read_text(&directory.join(MANIFEST), LARGEST).ok()?;
+        let Outputs { outputs } = serde_json::from_str(&text).ok()?;
+        let names = outputs.iter().map(|output| output.file.clone());
+        Some(names.chain([MANIFEST.to_owned()]).collect())
+    }
+
     /// Whether preparing again would give the same directory, and all of it is still there.
     pub fn is_up_to_date(&self, origin: &Origin, directory: &Path) -> bool {
         self.tool == tool()
             && self.recipe == origin.recipe
             && self.generated == origin.generated
             && self.inputs == origin.inputs
-            && self.outputs.iter().all(|output| {
-                FileHash::of(&directory.join(&output.file), &output.file)
-                    .is_ok_and(|found| found == *output)
-            })
+            && self.outputs.verify(directory).is_ok()
     }
 
     /// The data table of the splits.
@@ -150,8 +127,4 @@ impl Manifest {
         let languages = &self.recipe.languages;
         DataTable { languages: (&languages.source, &languages.target), splits: &self.splits }
     }
-}
-
-fn tool() -> String {
-    concat!("abridge ", env!("CARGO_PKG_VERSION")).to_owned()
 }

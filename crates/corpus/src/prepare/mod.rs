@@ -25,7 +25,7 @@ use std::path::{Path, PathBuf};
 pub use corpora::CorpusRecipe;
 pub use directory::PreparedDirectory;
 pub use filter::{FilterRecipe, FilterReport, OverlapRecipe, Sameness, TakenOut};
-pub use manifest::{FileHash, MANIFEST, Manifest, Vocabularies};
+pub use manifest::{FileHash, FileList, MANIFEST, Manifest, Vocabularies};
 pub use practice::prepare_practice;
 pub use progress::{Progress, Silent};
 pub use recipe::{
@@ -35,7 +35,8 @@ pub use splits::SplitDocuments;
 pub use statistics::{DataTable, SideStatistics, SplitStatistics};
 pub use warnings::{Warning, WarningKind};
 
-use directory::{Staging, side_name, store_name};
+use abridge_base::files::{OutputDirectory, write_new};
+use directory::{begin, side_name, store_name};
 use manifest::Origin;
 use reading::read_splits;
 use warnings::{TrainingPairs, inspect};
@@ -60,6 +61,12 @@ pub struct Request<'a> {
     pub threads: usize,
     /// Works even if nothing has changed.
     pub force: bool,
+}
+
+impl Request<'_> {
+    fn begin(&self, origin: &Origin) -> Result<OutputDirectory> {
+        begin(self.output, origin.inputs.iter().map(|input| self.data.join(&input.file)))
+    }
 }
 
 /// What preparation did.
@@ -88,7 +95,7 @@ pub fn prepare(request: &Request<'_>, progress: &mut dyn Progress) -> Result<Out
     if let Some(manifest) = up_to_date(request, &origin) {
         return Ok(Outcome::Unchanged(manifest));
     }
-    let staging = Staging::begin(request.output)?;
+    let staging = request.begin(&origin)?;
     let (splits, filtered) = read_splits(request, progress)?;
     write(request, Manifest::new(origin, filtered), &splits, staging, progress)
 }
@@ -108,7 +115,7 @@ pub fn prepare_generated(
     if let Some(manifest) = up_to_date(request, &origin) {
         return Ok(Outcome::Unchanged(manifest));
     }
-    let staging = Staging::begin(request.output)?;
+    let staging = request.begin(&origin)?;
     progress.stage("generating", 1);
     let splits = generate(staging.path())?;
     progress.reached(1);
@@ -155,7 +162,7 @@ fn write(
     request: &Request<'_>,
     mut manifest: Manifest,
     splits: &[SplitDocuments],
-    staging: Staging,
+    staging: OutputDirectory,
     progress: &mut dyn Progress,
 ) -> Result<Outcome> {
     let tokenizers = Tokenizers::make(request, splits, progress)?;
@@ -176,11 +183,10 @@ fn write(
         manifest.splits.push(SplitStatistics::of(&split.name, &content));
         manifest.warnings.extend(inspect(split, &content, &training));
     }
-    manifest.outputs = hash_outputs(staging.path())?;
+    manifest.outputs = FileList::of_directory(staging.path(), MANIFEST)?;
     let text = serde_json::to_string_pretty(&manifest)
         .map_err(|error| Error::new(format!("cannot describe the directory: {error}")))?;
-    let path = staging.path().join(MANIFEST);
-    std::fs::write(&path, text + "\n").map_err(|error| Error::io("write", &path, error))?;
+    write_new(&staging.path().join(MANIFEST), (text + "\n").as_bytes())?;
     staging.finish()?;
     Ok(Outcome::Written(manifest))
 }
@@ -279,22 +285,6 @@ fn encode_split(
         source: encode(&tokenizers.source, &source),
         target: split.has_target().then(|| encode(&tokenizers.target, &target)),
     }
-}
-
-/// Hashes what was written, in the order of names, files in folders included.
-fn hash_outputs(directory: &Path) -> Result<Vec<FileHash>> {
-    let mut files = Vec::new();
-    let mut folders = vec![directory.to_path_buf()];
-    while let Some(folder) = folders.pop() {
-        let failed = |error| Error::io("read", &folder, error);
-        for entry in std::fs::read_dir(&folder).map_err(failed)? {
-            let path = entry.map_err(failed)?.path();
-            if path.is_dir() { folders.push(path) } else { files.push(path) }
-        }
-    }
-    files.sort();
-    let name = |path: &Path| path.strip_prefix(directory).unwrap_or(path).display().to_string();
-    files.iter().map(|path| FileHash::of(path, &name(path))).collect()
 }
 
 #[cfg(test)]

@@ -145,7 +145,7 @@ impl SplitRecipe<'_> {
 impl Recipe {
     /// Reads a recipe file.
     pub fn load(path: &Path) -> Result<Self> {
-        let text = std::fs::read_to_string(path).map_err(|error| Error::io("read", path, error))?;
+        let text = abridge_base::files::read_text(path, 1 << 20)?;
         toml::from_str(&text).map_err(|error| {
             let line = error
                 .span()

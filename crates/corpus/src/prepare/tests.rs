@@ -84,7 +84,7 @@ fn a_directory_holds_everything_and_opens_again() {
     let manifest = prepared.manifest();
     // Document ids beside the source belong to the inputs.
     assert_eq!(manifest.inputs.len(), 9);
-    assert_eq!(manifest.outputs.len(), 5);
+    assert_eq!(manifest.outputs.iter().count(), 5);
     assert_eq!(manifest.vocabularies, Vocabularies { source: 70, target: 70 });
     let split = |s: &SplitStatistics| (s.name.clone(), s.documents, s.sentences);
     assert_eq!(
@@ -167,7 +167,7 @@ fn an_interrupted_run_starts_clean() {
     let corpus = corpus();
     let data = corpus.path();
     // As if killed while writing …
-    let staging = data.join(".prepared.preparing");
+    let staging = data.join(format!(".prepared.{}.part", "0f".repeat(16)));
     fs::create_dir(&staging).unwrap();
     fs::write(staging.join("train.tokens"), "half").unwrap();
     fs::write(staging.join("leftover"), "half").unwrap();
@@ -175,10 +175,52 @@ fn an_interrupted_run_starts_clean() {
     assert!(!staging.exists());
     assert!(!data.join("prepared/leftover").exists());
     // … and as if killed between the two renames: nothing is lost.
-    fs::rename(data.join("prepared"), data.join(".prepared.previous")).unwrap();
+    let previous = data.join(format!(".prepared.{}.old", "0f".repeat(16)));
+    fs::rename(data.join("prepared"), &previous).unwrap();
     fs::create_dir(&staging).unwrap();
     assert_eq!(run(data, &recipe(), 2).unwrap().manifest(), first.manifest());
-    assert!(!staging.exists() && !data.join(".prepared.previous").exists());
+    assert!(!staging.exists() && !previous.exists());
+}
+
+#[test]
+fn what_others_put_into_a_prepared_directory_stays() {
+    let corpus = corpus();
+    let data = corpus.path();
+    run(data, &recipe(), 2).unwrap();
+    let mut other = recipe();
+    other.tokenizer.vocabulary_size = 71;
+    for name in ["prepared/thesis.txt", "prepared/run/checkpoint"] {
+        let file = data.join(name);
+        fs::create_dir_all(file.parent().unwrap()).unwrap();
+        fs::write(&file, "years of work").unwrap();
+        let error = run(data, &other, 2).unwrap_err().to_string();
+        assert!(error.contains("which this command did not write"), "{error}");
+        assert_eq!(fs::read_to_string(&file).unwrap(), "years of work");
+        fs::remove_file(&file).unwrap();
+    }
+    // An input in the directory that is to be replaced, even one that is listed there.
+    fs::copy(data.join("train.en"), data.join("prepared/test.tokens")).unwrap();
+    other.train[0].source = "prepared/test.tokens".into();
+    let error = run(data, &other, 2).unwrap_err().to_string();
+    assert!(error.contains("is being read"), "{error}");
+    assert!(data.join("prepared/test.tokens").is_file());
+}
+
+#[test]
+fn two_at_once_both_succeed() {
+    let corpus = corpus();
+    let data = corpus.path();
+    std::thread::scope(|scope| {
+        for size in 70..74 {
+            scope.spawn(move || {
+                let mut recipe = recipe();
+                recipe.tokenizer.vocabulary_size = size;
+                run(data, &recipe, 1).unwrap();
+            });
+        }
+    });
+    PreparedDirectory::open(&data.join("prepared")).unwrap().split("train").unwrap();
+    assert!(names(data).iter().all(|name| !name.starts_with('.')));
 }
 
 #[test]
@@ -197,8 +239,8 @@ fn nothing_is_prepared_below_a_file() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("notes.txt");
     fs::write(&file, "years of work").unwrap();
-    let error = Staging::begin(&file.join("prepared")).unwrap_err().to_string();
-    assert!(error.contains("notes.txt is a file"), "{error}");
+    let error = begin(&file.join("prepared"), std::iter::empty()).unwrap_err().to_string();
+    assert!(error.contains("notes.txt is not a directory"), "{error}");
     assert_eq!(fs::read_to_string(&file).unwrap(), "years of work");
 }
 

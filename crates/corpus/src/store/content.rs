@@ -1,6 +1,5 @@
 //! What goes into a token store, and how it is written.
 
-use std::io::Write;
 use std::path::Path;
 
 use super::header::Header;
@@ -64,12 +63,7 @@ impl StoreContent {
     /// Writes the file and waits until it is on the disk.
     pub fn write(&self, path: &Path) -> Result<()> {
         let bytes = self.to_bytes().map_err(|error| error.in_file(path))?;
-        let write = || {
-            let mut file = std::fs::File::create(path)?;
-            file.write_all(&bytes)?;
-            file.sync_all()
-        };
-        write().map_err(|error| Error::io("write", path, error))
+        abridge_base::files::replace(path, &bytes)
     }
 
     fn check(&self) -> Result<()> {

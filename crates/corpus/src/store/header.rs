@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use sha2::{Digest, Sha256};
+use abridge_base::hash::digest;
 
 /// Bytes of the header.
 pub const SIZE: usize = 128;
@@ -136,5 +136,5 @@ fn u32_at(bytes: &[u8], position: usize) -> u32 {
 }
 
 fn hash(head: &[u8], payload: &[u8]) -> [u8; 32] {
-    Sha256::new().chain_update(head).chain_update(payload).finalize().into()
+    digest(&[head, payload])
 }

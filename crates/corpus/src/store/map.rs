@@ -17,7 +17,8 @@ pub enum Bytes {
 impl Bytes {
     /// Maps a file into memory.
     pub fn map(path: &Path) -> Result<Self> {
-        MappedFile::open(path).map(Self::Mapped).map_err(|error| Error::io("open", path, error))
+        let file = abridge_base::files::open_regular(path)?;
+        MappedFile::map(&file).map(Self::Mapped).map_err(|error| Error::io("open", path, error))
     }
 }
 

@@ -14,6 +14,9 @@ use super::special::{SPACE_MARK, SPECIAL, UNKNOWN_SURFACE};
 use super::words::WORD_PATTERN;
 use crate::{Error, Result};
 
+/// A tokenizer of a million pieces is smaller.
+const LARGEST: u64 = 256 << 20;
+
 /// The byte-pair model and the spelling of its pieces.
 #[derive(Clone, Debug)]
 pub struct BytePairs {
@@ -31,24 +34,15 @@ impl BytePairs {
             .map(|(id, piece)| (piece.clone(), json!(id)))
             .collect();
         let mut description = pipeline();
-        description["model"] = json!({
-            "type": "BPE",
-            "dropout": null,
-            "unk_token": SPECIAL[super::special::UNKNOWN as usize],
-            "continuing_subword_prefix": null,
-            "end_of_word_suffix": null,
-            "fuse_unk": true,
-            "byte_fallback": false,
-            "ignore_merges": false,
-            "vocab": vocabulary,
-            "merges": learned.merges,
-        });
+        description["model"] = options();
+        description["model"]["vocab"] = vocabulary.into();
+        description["model"]["merges"] = json!(learned.merges);
         Self::from_json(&description.to_string())
     }
 
     /// Reads `tokenizer.json`, which must describe the pipeline of this crate.
     pub fn load(path: &Path) -> Result<Self> {
-        let text = std::fs::read_to_string(path).map_err(|error| Error::io("read", path, error))?;
+        let text = abridge_base::files::read_text(path, LARGEST)?;
         Self::from_json(&text).map_err(|error| {
             error
                 .in_file(path)
@@ -72,6 +66,14 @@ impl BytePairs {
                 return Err(broken(format!("its `{part}` is not the one of abridge")));
             }
         }
+        // Anything else is not ours, and the library panics over some of it.
+        for (option, expected) in options().as_object().into_iter().flatten() {
+            if description["model"].get(option) != Some(expected) {
+                return Err(broken(format!(
+                    "the `{option}` of its model is not the one of abridge"
+                )));
+            }
+        }
         let reference: tokenizers::Tokenizer =
             text.parse().map_err(|error: tokenizers::Error| broken(error.to_string()))?;
         let ModelWrapper::BPE(model) = reference.get_model() else {
@@ -86,10 +88,6 @@ impl BytePairs {
             if pieces.get(id).map(String::as_str) != Some(special) {
                 return Err(broken(format!("the id {id} is not `{special}`")));
             }
-        }
-        if !model.fuse_unk || model.byte_fallback || model.ignore_merges || model.dropout.is_some()
-        {
-            return Err(broken("its options are not those of abridge".into()));
         }
         Ok(Self { reference, pieces })
     }
@@ -129,6 +127,20 @@ impl BytePairs {
             .decode(ids, false)
             .map_err(|error| Error::new(format!("cannot decode: {error}")))
     }
+}
+
+/// Everything in the model but its pieces and merges.
+fn options() -> Value {
+    json!({
+        "type": "BPE",
+        "dropout": null,
+        "unk_token": SPECIAL[super::special::UNKNOWN as usize],
+        "continuing_subword_prefix": null,
+        "end_of_word_suffix": null,
+        "fuse_unk": true,
+        "byte_fallback": false,
+        "ignore_merges": false,
+    })
 }
 
 /// Everything in `tokenizer.json` but the model.

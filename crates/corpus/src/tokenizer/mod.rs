@@ -81,9 +81,7 @@ impl Tokenizer {
     /// (`tokenizer.<name>.model`, `tokenizer.<name>.dict.txt`), and says which files it wrote.
     pub fn save(&self, directory: &Path, name: &str) -> Result<Vec<PathBuf>> {
         let files = Files::new(directory, name);
-        let write = |path: &Path, content: &[u8]| {
-            std::fs::write(path, content).map_err(|error| Error::io("write", path, error))
-        };
+        let write = abridge_base::files::replace;
         match &self.kind {
             Kind::BytePairs(pairs) => {
                 write(&files.json, pairs.to_json()?.as_bytes())?;

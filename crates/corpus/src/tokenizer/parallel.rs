@@ -2,6 +2,9 @@
 
 use super::{Tokenizer, WordCounts};
 
+/// More than any machine has cores.
+const MOST_THREADS: usize = 1024;
+
 /// Counts the words of all lines.
 pub fn count_words<S: AsRef<str> + Sync>(lines: &[S], threads: usize) -> WordCounts {
     let mut total = WordCounts::default();
@@ -50,7 +53,8 @@ fn in_parallel<T: Sync, R: Send>(
     threads: usize,
     work: impl Fn(&[T]) -> R + Sync,
 ) -> Vec<R> {
-    let parts = items.chunks(items.len().div_ceil(threads.max(1)).max(1));
+    let threads = threads.clamp(1, MOST_THREADS);
+    let parts = items.chunks(items.len().div_ceil(threads).max(1));
     std::thread::scope(|scope| {
         let running: Vec<_> = parts.map(|part| scope.spawn(|| work(part))).collect();
         running

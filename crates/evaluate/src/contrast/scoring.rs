@@ -68,7 +68,7 @@ pub fn part_file(scores: &Path) -> PathBuf {
 /// Writes scores one per line, in the order of the candidates, and removes what was kept.
 pub fn write_scores(file: &Path, scores: &[Vec<f64>]) -> abridge_corpus::Result<()> {
     let all: Vec<f64> = scores.iter().flatten().copied().collect();
-    fs::write(file, join(&all, "\n") + "\n").map_err(|e| Error::io("write", file, e))?;
+    abridge_base::files::replace(file, (join(&all, "\n") + "\n").as_bytes())?;
     let part = part_file(file);
     if part.exists() {
         fs::remove_file(&part).map_err(|e| Error::io("remove", &part, e))?;
@@ -110,8 +110,8 @@ fn resume(
 ) -> abridge_corpus::Result<Vec<Vec<f64>>> {
     let failed = |error: std::io::Error| Error::io("read", file, error);
     let header = serde_json::to_string(identity).map_err(|error| failed(error.into()))? + "\n";
-    if !file.exists() {
-        fs::write(file, &header).map_err(|e| Error::io("write", file, e))?;
+    if file.symlink_metadata().is_err() {
+        abridge_base::files::write_new(file, header.as_bytes())?;
         return Ok(Vec::new());
     }
     let other = |problem: String| {
@@ -119,7 +119,7 @@ fn resume(
             .in_file(file)
             .remedy("remove the file, or write scores elsewhere with --scores")
     };
-    let mut lines = BufReader::new(fs::File::open(file).map_err(failed)?);
+    let mut lines = BufReader::new(abridge_base::files::open_regular(file)?);
     let mut line = String::new();
     lines.read_line(&mut line).map_err(failed)?;
     let stored: Identity =

@@ -14,10 +14,10 @@ mod train;
 
 use std::path::{Path, PathBuf};
 
+use abridge_base::files::replace;
 use abridge_corpus::practice::PracticeConfig;
 use abridge_corpus::prepare::{Manifest, Recipe, Request, Silent, prepare_practice};
 
-use crate::files::write_whole;
 use compare::Comparison;
 
 /// The two models that are compared.
@@ -51,7 +51,7 @@ impl Demo {
     pub fn compare(&self) -> anyhow::Result<Comparison> {
         let comparison = Comparison::make(self)?;
         let page = comparison.page(&self.commands(&comparison.sentences));
-        write_whole(&self.report(), page.as_bytes())?;
+        replace(&self.report(), page.as_bytes())?;
         Ok(comparison)
     }
 

@@ -4,13 +4,12 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use abridge_base::files::replace;
 use abridge_model::Preset;
 use abridge_train::TrainRecipe;
 use serde::{Deserialize, Serialize};
-use sha2::{Digest, Sha256};
 
 use super::table::Pair;
-use crate::files::write_whole;
 
 /// One place of a grid.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -101,13 +100,13 @@ impl Stored {
     /// Keeps what came out.
     pub fn keep(&self, outcome: &Outcome) -> anyhow::Result<()> {
         let text = serde_json::to_string_pretty(outcome)? + "\n";
-        write_whole(&self.directory.join(OUTCOME), text.as_bytes())
+        Ok(replace(&self.directory.join(OUTCOME), text.as_bytes())?)
     }
 }
 
 /// SHA-256 in hexadecimal.
 pub fn hash(text: &str) -> String {
-    format!("{:x}", Sha256::digest(text.as_bytes()))
+    abridge_base::hash::of_bytes(text)
 }
 
 #[cfg(test)]

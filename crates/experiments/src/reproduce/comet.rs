@@ -3,6 +3,7 @@
 use std::fs;
 use std::path::Path;
 
+use abridge_base::files::replace;
 use abridge_evaluate::comet::{Comet, CometTexts};
 use abridge_model::DeviceKind;
 use anyhow::Context;
@@ -10,7 +11,6 @@ use serde::{Deserialize, Serialize};
 
 use super::cell::{Cell, Outcome, Stored};
 use super::data::Data;
-use crate::files::write_whole;
 
 /// A score that is kept beside the translation, by the model that gave it.
 #[derive(Serialize, Deserialize)]
@@ -35,7 +35,7 @@ pub fn add(
             kept
         } else {
             let kept = Kept { comet: score(&comet, stored, data)? };
-            write_whole(&file, serde_json::to_string(&kept)?.as_bytes())?;
+            replace(&file, serde_json::to_string(&kept)?.as_bytes())?;
             kept
         };
         outcome.scores.insert("comet".into(), kept.comet);

@@ -5,6 +5,7 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
+use abridge_base::files::replace;
 use abridge_corpus::ContrastiveSet;
 use abridge_evaluate::{Bleu, ContrastiveReport, References, corpus_score, score_set};
 use abridge_model::DeviceKind;
@@ -14,7 +15,6 @@ use anyhow::Context;
 
 use super::cell::{Outcome, Stored};
 use super::data::Data;
-use crate::files::write_whole;
 use crate::observer::Observer;
 
 /// How far a grid came.
@@ -149,7 +149,7 @@ impl Grid<'_> {
         })?;
         self.observer.idle();
         let lines: Vec<String> = translations.into_iter().flatten().collect();
-        write_whole(&cell.translation(), (lines.join("\n") + "\n").as_bytes())?;
+        replace(&cell.translation(), (lines.join("\n") + "\n").as_bytes())?;
         let segments = self.data.test.iter().flat_map(|document| &document.segments);
         let references = segments.filter_map(|segment| segment.target.clone());
         let score = corpus_score(&Bleu::default(), &lines, &References::single(references)?)?;

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
+use abridge_base::files::replace;
 use abridge_evaluate::profile::ProfileSettings;
 use abridge_model::weights::ModelDirectory;
 use abridge_model::{DeviceKind, Preset, Width};
@@ -17,7 +18,6 @@ use super::measure::{self, PAPER_VOCABULARY};
 use super::results::Results;
 use super::scale::Scale;
 use super::table::{Only, Pair, Table};
-use crate::files::write_whole;
 use crate::observer::Observer;
 
 /// Which table to run again, and how.
@@ -233,7 +233,7 @@ impl Reproduction {
             table => format!("{}{other}-{}", table.name(), self.scale.name()),
         };
         let file = |ending: &str| self.out.join(format!("{name}.{ending}"));
-        let write = |ending: &str, text: &str| write_whole(&file(ending), text.as_bytes());
+        let write = |ending: &str, text: &str| replace(&file(ending), text.as_bytes());
         let markdown = results.to_markdown();
         write("md", &markdown)?;
         write("csv", &results.to_csv())?;

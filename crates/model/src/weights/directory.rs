@@ -5,17 +5,20 @@
 //! written beside its final name and renamed, so it is complete or not there.
 
 use std::collections::BTreeMap;
-use std::fs;
 use std::path::{Path, PathBuf};
 
+use abridge_base::files::{OutputDirectory, Outputs, read_regular, read_text, write_new};
+use abridge_base::manifest::{Manifest, is_plain_name};
 use burn::tensor::Device;
-use serde::{Deserialize, Serialize};
-use sha2::{Digest, Sha256};
 
 use super::{Precision, TensorFile, broken};
 use crate::{Model, ModelConfig, Result};
 
-const MANIFEST: &str = "MANIFEST.json";
+/// The first layout had its files by name; this program reads both.
+const FORMAT: u32 = 2;
+/// Configurations and whatever stands beside the weights are small.
+const LARGEST_CONFIG: u64 = 1 << 20;
+const LARGEST_FILE: u64 = 1 << 30;
 const WEIGHTS: &str = "model.safetensors";
 const CONFIG: &str = "config.toml";
 
@@ -25,20 +28,6 @@ pub struct ModelDirectory {
     path: PathBuf,
     manifest: Manifest,
     config: ModelConfig,
-}
-
-#[derive(Clone, Debug, Serialize, Deserialize)]
-struct Manifest {
-    format: u32,
-    tool: String,
-    provenance: BTreeMap<String, String>,
-    files: BTreeMap<String, StoredFile>,
-}
-
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-struct StoredFile {
-    bytes: u64,
-    sha256: String,
 }
 
 impl ModelDirectory {
@@ -61,71 +50,67 @@ impl ModelDirectory {
         provenance: BTreeMap<String, String>,
         attach: impl FnOnce(&Path) -> Result<(), E>,
     ) -> Result<(), E> {
-        let failed = |error: std::io::Error| broken(path, format!("cannot write it: {error}"));
-        let name = path.file_name().unwrap_or_default().to_string_lossy();
-        let beside = |ending: &str| path.with_file_name(format!(".{name}.{ending}"));
-        let (work, previous) = (beside("part"), beside("previous"));
-        if path.exists() && !path.join(MANIFEST).is_file() {
-            return Err(broken(path, "holds something else; choose another directory").into());
-        }
-        let begin = || {
-            let _ = fs::remove_dir_all(&work);
-            fs::create_dir_all(&work)
-        };
-        begin().map_err(failed)?;
-        model.save_in(precision, &work.join(WEIGHTS))?;
-        fs::write(work.join(CONFIG), model.config().to_toml()).map_err(failed)?;
-        attach(&work)?;
-        let files = hash_all(&work)?;
-        let tool = format!("abridge {}", env!("CARGO_PKG_VERSION"));
-        let manifest = Manifest { format: 1, tool, provenance, files };
-        let manifest = serde_json::to_vec_pretty(&manifest).map_err(|e| broken(path, e))?;
+        let output = Outputs::new().directory(path, Self::own_files).map_err(crate::Error::from)?;
+        Self::write_into(output, precision, model, provenance, attach)
+    }
+
+    /// As [`Self::write_in`], into a directory that was begun before the work.
+    pub fn write_into<E: From<crate::Error>>(
+        output: OutputDirectory,
+        precision: Precision,
+        model: &Model,
+        provenance: BTreeMap<String, String>,
+        attach: impl FnOnce(&Path) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let folder = output.path();
+        model.save_in(precision, &folder.join(WEIGHTS))?;
+        let config = model.config().to_toml();
+        write_new(&folder.join(CONFIG), config.as_bytes()).map_err(crate::Error::from)?;
+        attach(folder)?;
         let publish = || {
-            fs::write(work.join(MANIFEST), manifest)?;
-            for entry in fs::read_dir(&work)? {
-                fs::File::open(entry?.path())?.sync_all()?;
-            }
-            let _ = fs::remove_dir_all(&previous);
-            if path.exists() {
-                fs::rename(path, &previous)?;
-            }
-            fs::rename(&work, path)?;
-            let _ = fs::remove_dir_all(&previous);
-            Ok(())
+            Manifest::of_directory(output.path(), FORMAT, provenance)?.write(output.path())?;
+            output.finish()
         };
-        publish().map_err(failed)?;
+        publish().map_err(crate::Error::from)?;
         Ok(())
+    }
+
+    /// The files of a model directory, whoever made it; nothing if it is none.
+    pub fn own_files(path: &Path) -> Option<Vec<String>> {
+        Manifest::read(path).ok().map(|manifest| manifest.names())
+    }
+
+    /// Begins a model directory that must be new.
+    pub fn begin_new(path: &Path) -> Result<OutputDirectory> {
+        if path.symlink_metadata().is_ok() {
+            return Err(abridge_base::Error::new("exists already")
+                .in_file(path)
+                .remedy("choose another directory or remove it")
+                .of_kind(abridge_base::Kind::Usage)
+                .into());
+        }
+        Ok(Outputs::new().directory(path, |_| None)?)
     }
 
     /// Opens a model directory and checks every file against its manifest.
     pub fn open(path: &Path) -> Result<Self> {
-        let file = path.join(MANIFEST);
-        let text = fs::read(&file).map_err(|error| {
-            broken(&file, format!("cannot read it: {error}; is this a model directory?"))
-        })?;
-        let manifest: Manifest = serde_json::from_slice(&text)
-            .map_err(|error| broken(&file, format!("damaged: {error}")))?;
-        if manifest.format != 1 {
+        let file = path.join(Manifest::FILE);
+        let manifest = Manifest::read(path)
+            .map_err(|error| damaged(error, &file, "; is this a model directory?"))?;
+        if manifest.format > FORMAT {
             return Err(broken(
                 &file,
                 format!("format {} is newer than this program", manifest.format),
             ));
         }
-        for (name, expected) in &manifest.files {
-            let file = path.join(name);
-            let found = hash(&file)?;
-            if found != *expected {
-                return Err(broken(
-                    &file,
-                    format!(
-                        "damaged or changed: {} bytes, but {} were written, or another hash",
-                        found.bytes, expected.bytes
-                    ),
-                ));
+        for name in [WEIGHTS, CONFIG] {
+            if manifest.files.get(name).is_none() {
+                return Err(broken(&file, format!("does not list {name}")));
             }
         }
+        manifest.files.verify(path).map_err(|error| damaged(error, path, ""))?;
         let file = path.join(CONFIG);
-        let text = fs::read_to_string(&file).map_err(|e| broken(&file, e))?;
+        let text = read_text(&file, LARGEST_CONFIG).map_err(|error| damaged(error, &file, ""))?;
         let config = ModelConfig::from_toml(&text).map_err(|error| broken(&file, error))?;
         Ok(Self { path: path.to_path_buf(), manifest, config })
     }
@@ -160,33 +145,39 @@ impl ModelDirectory {
         self.manifest.files.get(WEIGHTS).map_or(0, |file| file.bytes)
     }
 
-    /// Writes the same model with weights in another precision, and all files beside them.
+    /// Writes the same model with weights in another precision, and all files beside them, into a
+    /// new directory.
     pub fn quantise(&self, precision: Precision, path: &Path) -> Result<Self> {
+        let output = Self::begin_new(path)?;
         let mut provenance = self.provenance().clone();
         provenance.insert("precision".into(), precision.to_string());
         provenance.insert("made of".into(), self.weights_hash().into());
         let model = self.load(&Device::flex())?;
-        Self::write_in(precision, path, &model, provenance, |folder| self.copy_others(folder))?;
+        let copy = |folder: &Path| self.copy_others(folder, &[]);
+        Self::write_into(output, precision, &model, provenance, copy)?;
         Self::open(path)
     }
 
     /// Writes the same model with one more file beside it, or another one of that name.
-    pub fn with_file(&self, name: &str, bytes: &[u8], path: &Path) -> Result<Self> {
+    pub fn with_file(&self, name: &str, bytes: &[u8], output: OutputDirectory) -> Result<()> {
         let model = self.load(&Device::flex())?;
         let provenance = self.provenance().clone();
-        Self::write_in(self.precision()?, path, &model, provenance, |folder| {
-            self.copy_others(folder)?;
-            fs::write(folder.join(name), bytes).map_err(|error| broken(&folder.join(name), error))
-        })?;
-        Self::open(path)
+        Self::write_into(output, self.precision()?, &model, provenance, |folder| {
+            self.copy_others(folder, &[name])?;
+            Ok(write_new(&folder.join(name), bytes)?)
+        })
     }
 
-    /// All files but the weights and the configuration.
-    fn copy_others(&self, folder: &Path) -> Result<()> {
-        let files = self.manifest.files.keys().filter(|name| *name != WEIGHTS && *name != CONFIG);
-        for name in files {
-            let from = self.path.join(name);
-            fs::copy(&from, folder.join(name)).map_err(|error| broken(&from, error))?;
+    /// All files but the weights and the configuration, and some others.
+    fn copy_others(&self, folder: &Path, others: &[&str]) -> Result<()> {
+        for file in self.manifest.files.iter().map(|file| file.file.as_str()) {
+            if [WEIGHTS, CONFIG].contains(&file) || others.contains(&file) {
+                continue;
+            }
+            // Names of a manifest are plain; this one is joined to a folder that is written to.
+            debug_assert!(is_plain_name(file));
+            let bytes = read_regular(&self.path.join(file), LARGEST_FILE)?;
+            write_new(&folder.join(file), &bytes)?;
         }
         Ok(())
     }
@@ -197,23 +188,8 @@ impl ModelDirectory {
     }
 }
 
-fn hash_all(folder: &Path) -> Result<BTreeMap<String, StoredFile>> {
-    let entries = fs::read_dir(folder).map_err(|error| broken(folder, error))?;
-    let mut files = BTreeMap::new();
-    for entry in entries {
-        let entry = entry.map_err(|error| broken(folder, error))?;
-        let name = entry.file_name().to_string_lossy().into_owned();
-        files.insert(name, hash(&entry.path())?);
-    }
-    Ok(files)
-}
-
-fn hash(file: &Path) -> Result<StoredFile> {
-    let read = || -> std::io::Result<StoredFile> {
-        let mut hasher = Sha256::new();
-        let mut source = fs::File::open(file)?;
-        let bytes = std::io::copy(&mut source, &mut hasher)?;
-        Ok(StoredFile { bytes, sha256: format!("{:x}", hasher.finalize()) })
-    };
-    read().map_err(|error| broken(file, format!("cannot read it: {error}")))
+/// What is wrong with a file of the directory, as a matter of the model.
+fn damaged(error: abridge_base::Error, path: &Path, hint: &str) -> crate::Error {
+    let (file, problem) = error.into_parts();
+    broken(file.as_deref().unwrap_or(path), format!("{problem}{hint}"))
 }

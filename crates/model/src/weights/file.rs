@@ -4,12 +4,13 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use abridge_base::files::open_regular;
 use abridge_machine::file::MappedFile;
 use pytorch_reader::{DType, PytorchReader};
 use safetensors::tensor::{Dtype, Metadata};
 
-use super::broken;
 use super::precision::{Precision, scale_name};
+use super::{broken, pickle};
 use crate::Result;
 
 /// A file of named tensors. Opening it reads names and shapes only.
@@ -62,8 +63,9 @@ impl TensorFile {
 
     fn open_safetensors(path: &Path) -> Result<Self> {
         let fail = |problem: String| broken(path, problem);
+        let file = open_regular(path).map_err(|error| fail(error.into_parts().1))?;
         let map =
-            MappedFile::open(path).map_err(|error| fail(format!("cannot read it: {error}")))?;
+            MappedFile::map(&file).map_err(|error| fail(format!("cannot read it: {error}")))?;
         let size = map.len();
         let truncated = || fail(format!("truncated: only {size} bytes"));
         let (length, rest) = map.split_first_chunk::<8>().ok_or_else(truncated)?;
@@ -82,7 +84,7 @@ impl TensorFile {
         });
         let header = Metadata::new(None, ordered.collect::<Result<_>>()?)
             .map_err(|error| damaged(&error))?;
-        let expected = 8 + length + header.data_len();
+        let expected = (8 + length).saturating_add(header.data_len());
         if size != expected {
             return Err(fail(format!(
                 "the header describes {expected} bytes, but the file has {size}; it was cut off \
@@ -110,6 +112,7 @@ impl TensorFile {
 
     /// Tensors of other element types (counters, for instance) are left out: no weight is one.
     fn open_checkpoint(path: &Path) -> Result<Self> {
+        pickle::check(path).map_err(|problem| broken(path, problem))?;
         // fairseq keeps weights under the first name, Lightning under the second.
         let reader = PytorchReader::with_top_level_key(path, "model")
             .or_else(|_| PytorchReader::with_top_level_key(path, "state_dict"))
@@ -193,7 +196,8 @@ impl TensorFile {
         let bytes = match &stored.place {
             Place::At(start) => {
                 let map = self.map.as_deref().unwrap_or_default();
-                let bytes = map.get(*start..start + stored.byte_length());
+                let end = stored.byte_length().and_then(|length| start.checked_add(length));
+                let bytes = end.and_then(|end| map.get(*start..end));
                 Cow::Borrowed(bytes.ok_or_else(|| cannot_read("it is cut off".into()))?)
             }
             Place::Checkpoint(tensor) => {
@@ -232,8 +236,10 @@ fn attach_scales(tensors: &mut BTreeMap<String, Stored>) -> Result<(), String> {
 }
 
 impl Stored {
-    fn byte_length(&self) -> usize {
-        self.shape.iter().product::<usize>() * self.elements.size()
+    /// Nothing if no file could hold it.
+    fn byte_length(&self) -> Option<usize> {
+        let sizes = self.shape.iter().copied().chain([self.elements.size()]);
+        sizes.into_iter().try_fold(1usize, usize::checked_mul)
     }
 }
 

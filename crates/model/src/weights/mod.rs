@@ -7,12 +7,11 @@
 mod directory;
 mod fairseq;
 mod file;
+mod pickle;
 mod precision;
 
 use std::collections::BTreeMap;
-use std::fs;
-use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use burn::module::{Module, ModuleMapper, ModuleVisitor, Param, ParamId};
 use burn::tensor::{Device, Tensor, TensorData};
@@ -111,7 +110,7 @@ fn write(file: &Path, tensors: &[precision::Encoded]) -> Result<()> {
     });
     let views: Vec<_> = views.collect::<Result<_>>()?;
     let bytes = safetensors::serialize(views, None).map_err(|error| broken(file, error))?;
-    replace(file, &bytes).map_err(|error| broken(file, format!("cannot write it: {error}")))
+    Ok(abridge_base::files::replace(file, &bytes)?)
 }
 
 impl ModelConfig {
@@ -200,23 +199,6 @@ fn broken(file: &Path, problem: impl ToString) -> Error {
     Error::Weights { file: file.to_path_buf(), problem: problem.to_string() }
 }
 
-/// Writes beside the target, makes it durable, and puts it in place by a rename.
-fn replace(target: &Path, bytes: &[u8]) -> std::io::Result<()> {
-    let mut beside: PathBuf = target.to_path_buf();
-    let name = target.file_name().unwrap_or_default().to_string_lossy();
-    beside.set_file_name(format!(".{name}.{}.part", std::process::id()));
-    let written = fs::File::create(&beside)
-        .and_then(|mut file| file.write_all(bytes).and_then(|()| file.sync_all()))
-        .and_then(|()| fs::rename(&beside, target));
-    if written.is_err() {
-        // The target is untouched; what was written beside it is of no use.
-        let _ = fs::remove_file(&beside);
-    }
-    written?;
-    let folder = target.parent().filter(|folder| !folder.as_os_str().is_empty());
-    fs::File::open(folder.unwrap_or(Path::new(".")))?.sync_all()
-}
-
 /// The path of a parameter, from the modules that were entered on the way.
 ///
 /// A variant of an enumeration is a choice, not a place: it has no part in the name.
@@ -297,6 +279,15 @@ impl ModuleMapper for Fill<'_> {
                 return param;
             }
         };
+        if !values.iter().all(|value| value.is_finite()) {
+            let problem = format!(
+                "tensor {} has values that are not finite; the model is damaged, or its training \
+                 went wrong",
+                wanted.stored_name
+            );
+            self.error = Some(broken(self.stored.path(), problem));
+            return param;
+        }
         let data = TensorData::new(values, wanted.stored_shape());
         let mut tensor = Tensor::<D>::from_data(data, &param.lazy_device());
         if wanted.transposed {

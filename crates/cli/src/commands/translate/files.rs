@@ -3,13 +3,15 @@
 use std::io::{IsTerminal, Write};
 use std::path::{Path, PathBuf};
 
-use abridge_corpus::{Corpus, Input, read};
+use abridge_base::files::OutputFile;
+use abridge_base::hash::Hasher;
+use abridge_base::tell;
+use abridge_corpus::{Corpus, Input, read, read_text};
 use abridge_translate::{BeamSettings, Control, DocumentSettings, Prose, Translation, Translator};
-use anyhow::{Context, bail, ensure};
+use anyhow::{Context, bail};
 use indicatif::{ProgressBar, ProgressStyle};
-use sha2::{Digest, Sha256};
 
-use super::partial::{Header, Partial, write_whole};
+use super::partial::{self, Header, Partial};
 use super::render::{Place, Record, record};
 use super::{Mode, Translate};
 
@@ -19,8 +21,10 @@ const LISTED_NOTES: usize = 20;
 /// A file that has been read.
 pub struct Job {
     input: PathBuf,
-    output: Option<PathBuf>,
+    output: Option<OutputFile>,
     content: Content,
+    /// Whether another one follows on standard output.
+    is_followed: bool,
 }
 
 enum Content {
@@ -41,32 +45,13 @@ enum Layout<'a> {
     Prose(Prose),
 }
 
-/// Reads all inputs.
+/// Decides where everything goes, then reads all inputs.
 pub fn read_all(arguments: &Translate, inputs: &[PathBuf]) -> anyhow::Result<Vec<Job>> {
-    let output = arguments.output.as_deref();
-    let into_folder = output.is_some_and(Path::is_dir);
-    if let (Some(output), true, false) = (output, inputs.len() > 1, into_folder) {
-        bail!(
-            "{} inputs, but --output {} is not a directory; make it one, or translate the files one \
-             by one",
-            inputs.len(),
-            output.display()
-        );
-    }
+    let outputs = outputs(arguments, inputs)?;
     let mut jobs = Vec::with_capacity(inputs.len());
-    for input in inputs {
+    for (place, (input, output)) in inputs.iter().zip(outputs).enumerate() {
         let content = if arguments.segment {
-            let bytes = std::fs::read(input)
-                .map_err(|error| abridge_corpus::Error::io("read", input, error))?;
-            Content::Text(String::from_utf8(bytes).map_err(|error| {
-                let valid = &error.as_bytes()[..error.utf8_error().valid_up_to()];
-                let line = valid.split(|byte| *byte == b'\n').count();
-                let remedy = "convert the file to UTF-8, for instance with iconv";
-                abridge_corpus::Error::new("invalid UTF-8")
-                    .in_file(input)
-                    .at_line(line)
-                    .remedy(remedy)
-            })?)
+            Content::Text(read_text(input)?)
         } else {
             Content::Corpus(read(&Input {
                 docids: arguments.docids.clone(),
@@ -74,20 +59,45 @@ pub fn read_all(arguments: &Translate, inputs: &[PathBuf]) -> anyhow::Result<Vec
                 ..Input::new(input)
             })?)
         };
-        let output = output.map(|path| match input.file_name() {
-            Some(name) if into_folder => path.join(name),
-            _ => path.to_path_buf(),
-        });
-        if let Some(output) = &output {
-            ensure!(
-                !output.exists() || output.canonicalize()? != input.canonicalize()?,
-                "{} would be overwritten by its own translation; choose another --output",
-                input.display()
-            );
-        }
-        jobs.push(Job { input: input.clone(), output, content });
+        let is_followed = output.is_none() && place + 1 < inputs.len();
+        jobs.push(Job { input: input.clone(), output, content, is_followed });
     }
     Ok(jobs)
+}
+
+/// Where the translation of each input goes; nothing for standard output.
+fn outputs(arguments: &Translate, inputs: &[PathBuf]) -> anyhow::Result<Vec<Option<OutputFile>>> {
+    let Some(output) = &arguments.output else {
+        return Ok(inputs.iter().map(|_| None).collect());
+    };
+    let mut outputs = arguments.inputs_of();
+    let is_folder = output.is_dir();
+    if inputs.len() > 1 && !is_folder {
+        bail!(
+            "{} inputs, but --output {} is not a directory; make it one, or translate the files one \
+             by one",
+            inputs.len(),
+            output.display()
+        );
+    }
+    let mut all = Vec::with_capacity(inputs.len());
+    for input in inputs {
+        let file = if is_folder {
+            let name = input.file_name().unwrap_or_default().to_string_lossy().into_owned();
+            // The translation is not compressed.
+            let name = name.strip_suffix(".gz").or(name.strip_suffix(".zst")).unwrap_or(&name);
+            let replace = arguments.force || arguments.resume;
+            let remedy = "move it away, or replace it with --force";
+            outputs.derived(&output.join(name), replace, remedy)?
+        } else {
+            outputs.file(output)?
+        };
+        if file.is_file() {
+            partial::check(file.path(), &mut outputs)?;
+        }
+        all.push(Some(file));
+    }
+    Ok(all)
 }
 
 /// Translates and writes one file.
@@ -111,17 +121,17 @@ pub fn run(
         ),
     };
     // Where the output is not a file there is nothing beside it to keep.
-    let target = job.output.as_deref().filter(|path| !path.exists() || path.is_file());
+    let target = job.output.as_ref().filter(|output| output.is_file());
     let (mut partial, mut records) = match target {
         Some(output) => {
-            let (partial, records) = Partial::open(output, &header, arguments.resume)?;
+            let (partial, records) = Partial::open(output.path(), &header, arguments.resume)?;
             (Some(partial), records)
         }
         None => (None, Vec::new()),
     };
     records.truncate(sentences);
     if !records.is_empty() && !arguments.quiet {
-        eprintln!("{} of {sentences} sentences are there already", records.len());
+        tell!("{} of {sentences} sentences are there already", records.len());
     }
 
     let bar = bar(sentences, arguments.quiet)?;
@@ -163,10 +173,14 @@ pub fn run(
     translator.translate_in_order(&plan.documents, settings, &how, &mut finish)?;
     bar.finish_and_clear();
 
-    let bytes = put_together(&plan, &records, mode)?;
-    if let Some(file) = &job.output {
-        write_whole(file, &bytes)?;
+    let mut bytes = put_together(&plan, &records, mode)?;
+    if let Some(output) = &job.output {
+        output.write(&bytes)?;
     } else {
+        // The first line of the next one is not the end of the last line of this one.
+        if job.is_followed && bytes.last().is_some_and(|&byte| byte != b'\n') {
+            bytes.push(b'\n');
+        }
         let mut out = std::io::stdout().lock();
         out.write_all(&bytes)?;
         out.flush()?;
@@ -238,23 +252,22 @@ fn report(input: &Path, plan: &Plan<'_>, records: &[Record]) {
             Layout::Corpus(corpus) => corpus.line(*document, *index),
             Layout::Prose(prose) => prose.line(*index),
         };
-        eprintln!("note: {}:{}: {note}", input.display(), line.unwrap_or(index + 1));
+        tell!("note: {}:{}: {note}", input.display(), line.unwrap_or(index + 1));
     }
     if noted.len() > LISTED_NOTES {
-        eprintln!("note: {} more sentences like these", noted.len() - LISTED_NOTES);
+        tell!("note: {} more sentences like these", noted.len() - LISTED_NOTES);
     }
 }
 
 fn hash(documents: &[Vec<String>]) -> String {
-    let mut hasher = Sha256::new();
+    let mut hasher = Hasher::new();
     for document in documents {
-        hasher.update((document.len() as u64).to_le_bytes());
+        hasher.count(document.len());
         for sentence in document {
-            hasher.update((sentence.len() as u64).to_le_bytes());
-            hasher.update(sentence.as_bytes());
+            hasher.text(sentence);
         }
     }
-    format!("{:x}", hasher.finalize())
+    hasher.finish()
 }
 
 fn bar(sentences: usize, quiet: bool) -> anyhow::Result<ProgressBar> {

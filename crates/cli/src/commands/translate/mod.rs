@@ -7,6 +7,8 @@ mod stream;
 
 use std::path::PathBuf;
 
+use abridge_base::files::Outputs;
+use abridge_base::tell;
 use abridge_corpus::Format;
 use abridge_model::DeviceKind;
 use abridge_translate::{BeamSettings, Sampling, Translator};
@@ -53,6 +55,9 @@ pub struct Translate {
     /// Goes on with an interrupted job that wrote to the same --output.
     #[arg(long, requires = "output")]
     resume: bool,
+    /// Replaces files of the same names in the directory --output.
+    #[arg(long, requires = "output")]
+    force: bool,
 
     /// Sentences before the current one that are looked back at; the model's number by default.
     #[arg(long, alias = "context", value_name = "N")]
@@ -136,7 +141,12 @@ impl Translate {
             "standard input and files cannot be mixed; translate them one after the other"
         );
         // Files are read before the model, so that a wrong name is found at once.
-        let jobs = if from_stream && self.format.is_none() {
+        let stream = from_stream && self.format.is_none();
+        let stream_output = match &self.output {
+            Some(path) if stream => Some(self.inputs_of().file(path)?),
+            _ => None,
+        };
+        let jobs = if stream {
             Vec::new()
         } else {
             let standard = [PathBuf::from("/dev/stdin")];
@@ -152,16 +162,26 @@ impl Translate {
         let settings = self.settings(&prefix.unwrap_or_default());
         // A wrong --context-size is found before any work.
         let context = translator.session(self.context_size)?.context_size();
-        if from_stream && self.format.is_none() {
-            stream::run(self, &translator, &settings)?;
+        if stream {
+            stream::run(self, stream_output.as_ref(), &translator, &settings)?;
         }
         for job in jobs {
             files::run(self, job, &translator, &settings)?;
         }
         if !self.quiet {
-            eprintln!("{}", signature(&translator, &settings, context));
+            tell!("{}", signature(&translator, &settings, context));
         }
         Ok(())
+    }
+
+    /// Everything that is read, and must not be written.
+    fn inputs_of(&self) -> Outputs {
+        let mut outputs = Outputs::new();
+        outputs.reading(&self.model).reading_standard_input();
+        for input in self.inputs.iter().chain(&self.docids) {
+            outputs.reading(input);
+        }
+        outputs
     }
 
     fn mode(&self) -> Mode {

@@ -7,6 +7,8 @@ use std::fs::{self, File, OpenOptions};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
+use abridge_base::files::{Outputs, read_regular};
+use abridge_base::{Error, tell};
 use anyhow::{Context, bail};
 use serde::{Deserialize, Serialize};
 
@@ -35,22 +37,27 @@ impl Partial {
         header: &Header,
         resume: bool,
     ) -> anyhow::Result<(Self, Vec<Record>)> {
-        let path = beside(output, "partial");
+        let path = partial_of(output);
         let failed = || format!("cannot write {}", path.display());
-        let (records, length) = match fs::read(&path) {
-            Ok(bytes) if resume => read(&path, &bytes, header)?,
-            Ok(_) => {
-                eprintln!(
+        let found = if path.symlink_metadata().is_ok() {
+            Some(read_regular(&path, u64::MAX)?)
+        } else {
+            None
+        };
+        let (records, length) = match &found {
+            Some(bytes) if resume => read(&path, bytes, header)?,
+            Some(_) => {
+                tell!(
                     "note: {} is of an interrupted job; it is begun anew (--resume goes on with it)",
                     path.display()
                 );
                 (Vec::new(), 0)
             }
-            Err(_) => (Vec::new(), 0),
+            None => (Vec::new(), 0),
         };
+        // Made new, or one that was found to be ours: nobody else's is written to.
         let mut file = OpenOptions::new()
-            .create(true)
-            .truncate(false)
+            .create_new(found.is_none())
             .write(true)
             .open(&path)
             .with_context(failed)?;
@@ -114,28 +121,30 @@ fn read(path: &Path, bytes: &[u8], header: &Header) -> anyhow::Result<(Vec<Recor
     Ok((records, length))
 }
 
-/// Writes a file that is whole or not there.
-pub fn write_whole(output: &Path, bytes: &[u8]) -> anyhow::Result<()> {
-    let failed = || format!("cannot write {}", output.display());
-    // Devices and pipes are written to as they are.
-    if output.exists() && !output.is_file() {
-        return fs::write(output, bytes).with_context(failed);
-    }
-    let work = beside(output, "writing");
-    let write = || -> std::io::Result<()> {
-        let mut file = File::create(&work)?;
-        file.write_all(bytes)?;
-        file.sync_all()?;
-        fs::rename(&work, output)
-    };
-    write().with_context(failed).inspect_err(|_| {
-        let _ = fs::remove_file(&work);
-    })
+/// Where the finished sentences of an output are kept.
+pub fn partial_of(output: &Path) -> PathBuf {
+    let mut name = output.file_name().unwrap_or_default().to_owned();
+    name.push(".partial");
+    output.with_file_name(name)
 }
 
-fn beside(output: &Path, ending: &str) -> PathBuf {
-    let name = output.file_name().unwrap_or_default().to_string_lossy();
-    output.with_file_name(format!("{name}.{ending}"))
+/// Refuses an output whose sentences cannot be kept, because something else has that name.
+pub fn check(output: &Path, outputs: &mut Outputs) -> abridge_base::Result<()> {
+    let path = partial_of(output);
+    outputs.file(&path)?;
+    if path.symlink_metadata().is_err() {
+        return Ok(());
+    }
+    let bytes = read_regular(&path, u64::MAX)?;
+    let first = bytes.split(|&byte| byte == b'\n').next().unwrap_or_default();
+    // What a kill cut in the first line is ours, too.
+    let is_ours = serde_json::from_slice::<Header>(first).is_ok()
+        || bytes.len() == first.len() && (bytes.is_empty() || bytes.starts_with(b"{\"format\":"));
+    if is_ours {
+        return Ok(());
+    }
+    let problem = "is not of an interrupted job, but would be used for one";
+    Err(Error::usage(problem).in_file(&path).remedy("move it away, or name another output"))
 }
 
 #[cfg(test)]
@@ -178,5 +187,24 @@ mod tests {
         assert!(records.is_empty());
         partial.finish().unwrap();
         assert!(!path.exists());
+    }
+
+    #[test]
+    fn foreign_files_of_that_name_are_left_alone() {
+        let folder = tempfile::tempdir().unwrap();
+        let output = folder.path().join("out.de");
+        let path = folder.path().join("out.de.partial");
+        check(&output, &mut Outputs::new()).unwrap();
+        let line = serde_json::to_string(&header()).unwrap();
+        for ours in ["", "{\"format\":1,\"inp", &line, &format!("{line}\n{{}}")] {
+            fs::write(&path, ours).unwrap();
+            check(&output, &mut Outputs::new()).unwrap();
+        }
+        for theirs in ["my notes", "my\nnotes\n", "{}\n", "{\"format\":7}\n"] {
+            fs::write(&path, theirs).unwrap();
+            let error = check(&output, &mut Outputs::new()).unwrap_err().to_string();
+            assert!(error.contains("is not of an interrupted job"), "{error}");
+            assert_eq!(fs::read_to_string(&path).unwrap(), theirs);
+        }
     }
 }

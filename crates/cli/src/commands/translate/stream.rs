@@ -1,8 +1,10 @@
 //! Line by line: every line is answered at once, and a blank line starts a new document.
 
-use std::io::{BufRead, IsTerminal, Write};
+use std::io::{BufRead, IsTerminal, Read, Write};
 use std::sync::mpsc::{Receiver, sync_channel};
 
+use abridge_base::files::OutputFile;
+use abridge_base::{Error, Result, tell};
 use abridge_translate::{BeamSettings, Control, Prose, Session, Translation, Translator, Turn};
 use anyhow::Context;
 
@@ -13,25 +15,33 @@ use super::{Mode, Translate};
 /// as fast as a file.
 const AT_ONCE: usize = 64;
 
-type Line = abridge_corpus::Result<String>;
+/// The longest line that is read, in bytes: what never ends is no line.
+const LONGEST_LINE: u64 = 16 << 20;
+
+/// What some editors put before the first character of a file.
+const BYTE_ORDER_MARK: &str = "\u{feff}";
+
+/// A line of the input, without its end.
+#[derive(Debug, PartialEq, Eq)]
+struct Line {
+    text: String,
+    /// Whether a line end follows; the last line may have none.
+    is_ended: bool,
+    /// Whether a byte order mark stands in front of it.
+    is_marked: bool,
+}
 
 /// Answers standard input.
 pub fn run(
     arguments: &Translate,
+    output: Option<&OutputFile>,
     translator: &Translator,
     settings: &BeamSettings,
 ) -> anyhow::Result<()> {
     if std::io::stdin().is_terminal() && !arguments.quiet {
-        eprintln!("One sentence per line; a blank line starts a new document; Ctrl-D ends.");
+        tell!("One sentence per line; a blank line starts a new document; Ctrl-D ends.");
     }
-    let mut out: Box<dyn Write> = match &arguments.output {
-        Some(path) => {
-            let file = std::fs::File::create(path);
-            Box::new(file.with_context(|| format!("cannot write {}", path.display()))?)
-        }
-        None => Box::new(std::io::stdout().lock()),
-    };
-    let (send, lines) = sync_channel::<Line>(AT_ONCE);
+    let (send, lines) = sync_channel::<Result<Line>>(AT_ONCE);
     // Not joined: it may wait for a line that never comes after our reader has gone.
     std::thread::spawn(move || {
         let mut input = std::io::stdin().lock();
@@ -54,33 +64,51 @@ pub fn run(
         sentences: 0,
         notes: Vec::new(),
     };
-    let result = stream.answer_all(&lines, &mut *out);
+    let result = match output {
+        Some(output) => {
+            let mut out = output.open_growing()?;
+            let result = stream.answer_all(&lines, &mut out);
+            // What was answered before an error is kept.
+            out.finish()?;
+            result
+        }
+        None => stream.answer_all(&lines, &mut std::io::stdout().lock()),
+    };
     if !arguments.quiet {
-        stream.notes.iter().for_each(|note| eprintln!("note: {note}"));
+        stream.notes.iter().for_each(|note| tell!("note: {note}"));
     }
     result
 }
 
-/// The next line without its end; an error where it is not UTF-8.
-fn next_line(input: &mut impl BufRead, number: &mut usize) -> Option<Line> {
+/// The next line; an error where it is not UTF-8, or has no end in sight.
+fn next_line(input: &mut impl BufRead, number: &mut usize) -> Option<Result<Line>> {
     let mut bytes = Vec::new();
     *number += 1;
     let place = std::path::Path::new("standard input");
-    match input.read_until(b'\n', &mut bytes) {
-        Ok(0) => None,
-        Ok(_) => {
-            if bytes.ends_with(b"\n") {
-                bytes.pop();
-            }
-            Some(String::from_utf8(bytes).map_err(|_| {
-                abridge_corpus::Error::new("invalid UTF-8")
-                    .in_file(place)
-                    .at_line(*number)
-                    .remedy("convert it to UTF-8, for instance with iconv")
-            }))
-        }
-        Err(error) => Some(Err(abridge_corpus::Error::io("read", place, error))),
+    let wrong = |problem: String, remedy: &str| {
+        Some(Err(Error::new(problem).in_file(place).at_line(*number).remedy(remedy)))
+    };
+    match input.take(LONGEST_LINE + 1).read_until(b'\n', &mut bytes) {
+        Ok(0) => return None,
+        Ok(_) => {}
+        Err(error) => return Some(Err(Error::io("read", place, error))),
     }
+    if bytes.len() as u64 > LONGEST_LINE {
+        let longest = LONGEST_LINE >> 20;
+        return wrong(format!("a line of more than {longest} MiB"), "put line ends into it");
+    }
+    let is_ended = bytes.ends_with(b"\n");
+    if is_ended {
+        bytes.pop();
+    }
+    let Ok(mut text) = String::from_utf8(bytes) else {
+        return wrong("invalid UTF-8".into(), "convert it to UTF-8, for instance with iconv");
+    };
+    let is_marked = *number == 1 && text.starts_with(BYTE_ORDER_MARK);
+    if is_marked {
+        text.drain(..BYTE_ORDER_MARK.len());
+    }
+    Some(Ok(Line { text, is_ended, is_marked }))
 }
 
 struct Stream<'a> {
@@ -97,7 +125,11 @@ struct Stream<'a> {
 }
 
 impl Stream<'_> {
-    fn answer_all(&mut self, lines: &Receiver<Line>, out: &mut dyn Write) -> anyhow::Result<()> {
+    fn answer_all(
+        &mut self,
+        lines: &Receiver<Result<Line>>,
+        out: &mut dyn Write,
+    ) -> anyhow::Result<()> {
         while let Ok(first) = lines.recv() {
             let mut batch = vec![first?];
             let mut failure = None;
@@ -123,12 +155,13 @@ impl Stream<'_> {
     }
 
     /// Translates lines that are there together, and writes one line for each.
-    fn answer(&mut self, lines: &[String], out: &mut dyn Write) -> anyhow::Result<()> {
+    fn answer(&mut self, lines: &[Line], out: &mut dyn Write) -> anyhow::Result<()> {
         let language = self.arguments.prose_language(Some(self.translator));
         let prose: Vec<Prose> = lines
             .iter()
             .map(|line| {
-                if self.arguments.segment { Prose::new(line, language) } else { Prose::whole(line) }
+                let text = &line.text;
+                if self.arguments.segment { Prose::new(text, language) } else { Prose::whole(text) }
             })
             .collect();
         // Documents: the one that is open, and those that begin after a blank line. The paragraphs
@@ -159,20 +192,21 @@ impl Stream<'_> {
         self.session = sessions.pop().context("there is always a document")?;
 
         let mut found = translations.into_iter().flatten();
-        for prose in &prose {
+        for (line, prose) in lines.iter().zip(&prose) {
             self.line += 1;
             if is_break(prose) {
                 self.document += 1;
                 self.index = 0;
             }
             let own: Vec<Translation> = found.by_ref().take(prose.sentences.len()).collect();
-            self.write(prose, &own, mode, out)?;
+            self.write(line, prose, &own, mode, out)?;
         }
         Ok(())
     }
 
     fn write(
         &mut self,
+        line: &Line,
         prose: &Prose,
         translations: &[Translation],
         mode: Mode,
@@ -192,8 +226,45 @@ impl Stream<'_> {
             texts.push(record.text);
         }
         match mode {
-            Mode::Text => writeln!(out, "{}", prose.put_together(&texts)),
+            Mode::Text => {
+                let mark = if line.is_marked { BYTE_ORDER_MARK } else { "" };
+                let end = if line.is_ended { "\n" } else { "" };
+                write!(out, "{mark}{}{end}", prose.put_together(&texts))
+            }
             _ => texts.iter().try_for_each(|text| out.write_all(text.as_bytes())),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn lines(bytes: &[u8]) -> Vec<Result<Line>> {
+        let mut number = 0;
+        let mut input = bytes;
+        std::iter::from_fn(|| next_line(&mut input, &mut number)).collect()
+    }
+
+    #[test]
+    fn lines_keep_their_ends_and_marks() {
+        let found: Vec<Line> = lines("\u{feff}one\n\n\u{feff}two".as_bytes())
+            .into_iter()
+            .map(Result::unwrap)
+            .collect();
+        let line =
+            |text: &str, is_ended, is_marked| Line { text: text.into(), is_ended, is_marked };
+        assert_eq!(
+            found,
+            [line("one", true, true), line("", true, false), line("\u{feff}two", false, false)]
+        );
+    }
+
+    #[test]
+    fn what_never_ends_is_no_line() {
+        let mut number = 0;
+        let mut endless = std::io::BufReader::new(std::io::repeat(0));
+        let error = next_line(&mut endless, &mut number).unwrap().unwrap_err().to_string();
+        assert!(error.contains("standard input:1: a line of more than 16 MiB"), "{error}");
     }
 }

@@ -97,7 +97,7 @@ pub fn write_documents(
         }
         for (side, language) in sides.iter().zip([source_language, target_language]) {
             let path = folder.join(format!("{id}.{language}"));
-            std::fs::write(&path, side).map_err(|error| Error::io("write", &path, error))?;
+            abridge_base::files::replace(&path, side.as_bytes())?;
         }
     }
     Ok(())

@@ -277,3 +277,11 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn another_declared_encoding_is_refused() {
+    let declared = XML.replace("UTF-8", "ISO-8859-1");
+    let said = message(&declared);
+    assert!(said.contains("a.en:1: the XML declares the encoding ISO-8859-1"), "{said}");
+    assert!(corpus(&XML.replace("UTF-8", "utf-8")).is_ok());
+}

@@ -3,7 +3,7 @@
 //! No document type is fetched, no entity is declared, and depth and size are bounded.
 
 use quick_xml::Reader;
-use quick_xml::events::{BytesStart, Event};
+use quick_xml::events::{BytesDecl, BytesStart, Event};
 
 use super::super::entities;
 use super::super::file::{LineCounter, TextFile};
@@ -24,6 +24,18 @@ struct Open {
     name: String,
     line: usize,
     content: usize,
+}
+
+/// Text is UTF-8 here: under another declaration it would come back as something that it is not.
+fn check_encoding(declaration: &BytesDecl<'_>, file: &TextFile, line: usize) -> Result<()> {
+    let Some(Ok(encoding)) = declaration.encoding() else { return Ok(()) };
+    let name = String::from_utf8_lossy(&encoding).to_ascii_lowercase();
+    if ["utf-8", "utf8", "us-ascii", "ascii"].contains(&name.as_str()) {
+        return Ok(());
+    }
+    let problem = format!("the XML declares the encoding {}", name.to_uppercase());
+    let remedy = "convert the file to UTF-8, and declare that";
+    Err(file.error(line, problem).remedy(remedy))
 }
 
 /// Finds the documents and their segments.
@@ -51,6 +63,7 @@ pub(super) fn parse(file: &TextFile) -> Result<Vec<MarkedDocument>> {
                 let line = lines.line_at(&file.text, at);
                 return Err(file.error(line, format!("not valid XML: {error}")).remedy(DAMAGED));
             }
+            Ok(Event::Decl(declaration)) => check_encoding(&declaration, file, line)?,
             Ok(Event::DocType(declaration)) if declaration.contains(&b'[') => {
                 return Err(file
                     .error(line, "declarations inside the document type")

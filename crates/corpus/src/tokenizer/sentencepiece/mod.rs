@@ -21,6 +21,9 @@ use model::{Model, PieceKind};
 use super::special::{SPACE_MARK, SPECIAL, UNKNOWN};
 use crate::{Error, Result};
 
+/// A model of a million pieces is smaller.
+const LARGEST: u64 = 256 << 20;
+
 /// A SentencePiece model together with the ids of the vocabulary in use.
 #[derive(Clone, Debug)]
 pub struct Imported {
@@ -43,15 +46,13 @@ pub struct Native {
 impl Imported {
     /// Reads a `.model` and, where there is one, a `dict.txt`.
     pub fn read(model_path: &Path, dictionary_path: Option<&Path>) -> Result<Self> {
-        let model_bytes =
-            std::fs::read(model_path).map_err(|error| Error::io("read", model_path, error))?;
+        let model_bytes = abridge_base::files::read_regular(model_path, LARGEST)?;
         let model = Model::parse(&model_bytes).map_err(|error| {
             error.in_file(model_path).remedy("give the `.model` file that SentencePiece wrote")
         })?;
         let mut dictionary = None;
         let pieces = if let Some(path) = dictionary_path {
-            let text =
-                std::fs::read_to_string(path).map_err(|error| Error::io("read", path, error))?;
+            let text = abridge_base::files::read_text(path, LARGEST)?;
             let pieces = fairseq::parse(&text, path)?;
             dictionary = Some(text);
             pieces
