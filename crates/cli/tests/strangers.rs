@@ -80,7 +80,7 @@ fn average_replaces_averages_only() {
     let folder = folder();
     fs::write(folder.path().join("model/notes.txt"), "mine").unwrap();
     let mut command = abridge(folder.path());
-    command.args(["average", "--run", "run", "--last", "1", "--out", "model"]);
+    command.args(["average", "--run", "run", "--last", "1", "--output", "model"]);
     command.assert().code(1).stderr(contains("did not write"));
     assert!(folder.path().join("model/notes.txt").is_file());
     translate(folder.path(), &["a.txt"]).assert().success();
@@ -250,7 +250,7 @@ fn a_checkpoint_that_names_foreign_functions_is_refused_by_name() {
         "sentence",
         "--context-size",
         "0",
-        "--out",
+        "--output",
         "m",
     ]);
     command.assert().code(4).stderr(contains("evil.pt").and(contains("os.system")));

@@ -8,12 +8,15 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::path::Path;
 use std::process::{Child, Stdio};
 
+use abridge_base::hash::Hasher;
 use abridge_model::Preset;
+use abridge_model::weights::ModelDirectory;
+use abridge_translate::BeamSettings;
 use assert_cmd::Command;
 use common::{SENTENCES, abridge, model};
 use predicates::prelude::PredicateBooleanExt;
 use predicates::str::contains;
-use serde_json::Value;
+use serde_json::{Value, json};
 use tempfile::TempDir;
 
 fn folder() -> TempDir {
@@ -269,19 +272,24 @@ fn an_interrupted_job_goes_on_where_it_was() {
     let partial = folder.path().join("out.de.partial");
     assert!(!partial.exists());
 
-    // A job that could not write its end leaves everything that it made.
-    fs::remove_file(&out).unwrap();
-    fs::create_dir(folder.path().join("out.de.writing")).unwrap();
-    translate(folder.path()).args(["text.en", "-o", "out.de"]).assert().code(2);
-    fs::remove_dir(folder.path().join("out.de.writing")).unwrap();
-    let kept = fs::read_to_string(&partial).unwrap();
-    assert_eq!(kept.lines().count(), 1 + SENTENCES.len());
     // As after a crash in the fourth sentence; the second was changed to show that it is kept.
-    let mut lines: Vec<String> = kept.lines().map(str::to_owned).collect();
-    lines[2] = "{\"text\":\"KEPT\"}".into();
-    lines.truncate(5);
-    lines[4].truncate(8);
-    fs::write(&partial, lines.join("\n")).unwrap();
+    fs::remove_file(&out).unwrap();
+    let settings = BeamSettings { beam: 2, max_length: 8, ..BeamSettings::default() };
+    let mut input = Hasher::new();
+    input.count(SENTENCES.len());
+    for sentence in SENTENCES {
+        input.text(sentence);
+    }
+    let model = ModelDirectory::open(&folder.path().join("model")).unwrap();
+    let header = json!({
+        "format": 1,
+        "input": input.finish(),
+        "model": model.weights_hash(),
+        "settings": format!("{} context None Text", serde_json::to_string(&settings).unwrap()),
+    });
+    let line = |number: usize| json!({ "text": whole.lines().nth(number).unwrap() }).to_string();
+    let lines = [header.to_string(), line(0), json!({ "text": "KEPT" }).to_string(), line(2)];
+    fs::write(&partial, lines.join("\n") + "\n{\"text\":").unwrap();
 
     let resume = |extra: &[&str]| {
         let mut command = translate(folder.path());

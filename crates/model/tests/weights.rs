@@ -104,7 +104,7 @@ fn a_truncated_file_is_refused() {
         );
     }
     fs::remove_file(&file).unwrap();
-    assert!(refusal(&config, &file).contains("cannot read it"));
+    assert!(refusal(&config, &file).contains("cannot read"));
 }
 
 #[test]

@@ -70,9 +70,11 @@ impl OutputDirectory {
         let failed = |error| Error::io("write", &target, error);
         sync_all(work.path())?;
         let mut tries = 0;
-        let previous = loop {
+        let (previous, names) = loop {
             // Hours may have passed since it was looked at.
             check(&target, &own)?;
+            // Asked now: once it is set aside, another process may be clearing it away.
+            let names = own(&target).unwrap_or_default();
             let previous = name_beside(&target, OLD).map_err(failed)?;
             let set_aside = match fs::symlink_metadata(&target) {
                 Ok(metadata) => {
@@ -81,10 +83,12 @@ impl OutputDirectory {
                 }
                 Err(_) => Ok(()),
             };
-            let Err(error) = set_aside.and_then(|()| work.rename(&target)) else { break previous };
+            let Err(error) = set_aside.and_then(|()| work.rename(&target)) else {
+                break (previous, names);
+            };
             // Another process may have put its own there in between; that one is replaced, too.
             if target.exists() {
-                remove_own(&previous, &own);
+                remove_files(&previous, names);
             } else {
                 // There may be none.
                 let _ = fs::rename(&previous, &target);
@@ -95,7 +99,7 @@ impl OutputDirectory {
             }
         };
         sync_directory(parent(&target))?;
-        if !remove_own(&previous, &own) {
+        if !remove_files(&previous, names) {
             let problem = "something was put into the directory while it was replaced";
             let remedy = format!("it is kept in {}", previous.display());
             return Err(Error::new(problem).in_file(&target).remedy(remedy));
@@ -108,7 +112,7 @@ impl OutputDirectory {
 fn recover(target: &Path, own: &Own) {
     for previous in named(target, OLD) {
         if target.exists() {
-            remove_own(&previous, own);
+            remove_files(&previous, own(&previous).unwrap_or_default());
         } else {
             let _ = fs::rename(&previous, target);
         }
@@ -166,10 +170,6 @@ fn check_once(target: &Path, own: &Own) -> Result<()> {
             Err(refused(target, &problem, "move it away, or name another directory"))
         }
     }
-}
-
-fn remove_own(directory: &Path, own: &Own) -> bool {
-    remove_files(directory, own(directory).unwrap_or_default())
 }
 
 /// Removes files of a directory by name, then its folders and itself if nothing else is in there;

@@ -135,7 +135,7 @@ fn what_a_killed_process_left_is_cleared_and_nothing_else() {
 }
 
 fn own(directory: &Path) -> Option<Vec<String>> {
-    directory.join("a").is_file().then(|| ["a", "sub/b"].map(str::to_owned).to_vec())
+    directory.join("sub/b").is_file().then(|| ["a", "sub/b"].map(str::to_owned).to_vec())
 }
 
 fn write_directory(target: &Path, content: &str) -> crate::Result<()> {

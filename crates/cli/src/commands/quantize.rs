@@ -49,7 +49,7 @@ impl Quantize {
              directory that it was made of",
             self.model.display()
         );
-        let quantised = model.quantise(self.to, &self.output)?;
+        let quantised = model.quantise(self.to, &self.out)?;
         let (before, after) = (model.weights_size() as f64, quantised.weights_size() as f64);
         let mut out = std::io::stdout().lock();
         writeln!(
@@ -60,8 +60,8 @@ impl Quantize {
             self.to,
             100.0 * after / before
         )?;
-        writeln!(out, "model:   {}", self.output.display())?;
-        writeln!(out, "next:    abridge translate --model {} FILE", self.output.display())?;
+        writeln!(out, "model:   {}", self.out.display())?;
+        writeln!(out, "next:    abridge translate --model {} FILE", self.out.display())?;
         Ok(())
     }
 }

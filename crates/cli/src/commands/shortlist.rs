@@ -46,7 +46,7 @@ pub struct ShortlistArguments {
 impl ShortlistArguments {
     /// Learns which words become which, and writes.
     pub fn run(&self) -> anyhow::Result<()> {
-        let output = ModelDirectory::begin_new(&self.output)?;
+        let output = ModelDirectory::begin_new(&self.out)?;
         let model = ModelDirectory::open(&self.model)?;
         let data = PreparedDirectory::open(&self.data)?;
         for (side, name) in [(Side::Source, "source"), (Side::Target, "target")] {
@@ -82,8 +82,8 @@ impl ShortlistArguments {
             "reach:  {:.1} % of the words of the reference translations are on their list",
             100.0 * coverage.covered
         )?;
-        writeln!(out, "model:  {}", self.output.display())?;
-        writeln!(out, "next:   abridge translate --model {} FILE", self.output.display())?;
+        writeln!(out, "model:  {}", self.out.display())?;
+        writeln!(out, "next:   abridge translate --model {} FILE", self.out.display())?;
         Ok(())
     }
 }

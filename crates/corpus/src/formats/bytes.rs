@@ -6,8 +6,8 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use super::archive;
-use super::file::{GZIP, TextFile, ZSTANDARD};
+use super::file::{GZIP, TextFile};
+use super::{archive, zstandard};
 use crate::{Error, Result};
 
 /// Bytes that are read at a time.
@@ -40,7 +40,7 @@ pub(super) fn open(path: &Path, read: &Arc<AtomicU64>) -> Result<Bytes> {
     let (mut reader, compression): (Box<dyn BufRead + Send>, _) = if start.starts_with(GZIP) {
         let decoder = flate2::bufread::MultiGzDecoder::new(raw);
         (Box::new(BufReader::with_capacity(BLOCK, decoder)), Some("gzip"))
-    } else if start.starts_with(ZSTANDARD) {
+    } else if start.starts_with(zstandard::MAGIC) {
         let frames = Frames { state: Some(State::Between(Box::new(raw))) };
         (Box::new(BufReader::with_capacity(BLOCK, frames)), Some("Zstandard"))
     } else if path.extension().is_some_and(|ending| ending == "gz" || ending == "zst") {
@@ -83,6 +83,10 @@ enum State {
     Inside(Box<Decoder>),
 }
 
+fn damaged(problem: String) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidData, problem)
+}
+
 impl Read for Frames {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         loop {
@@ -92,9 +96,9 @@ impl Read for Frames {
                     if source.fill_buf()?.is_empty() {
                         return Ok(0);
                     }
-                    let decoder = Decoder::new(source).map_err(|error| {
-                        io::Error::new(io::ErrorKind::InvalidData, error.to_string())
-                    })?;
+                    zstandard::check_window(source.fill_buf()?).map_err(damaged)?;
+                    let decoder =
+                        Decoder::new(source).map_err(|error| damaged(error.to_string()))?;
                     self.state = Some(State::Inside(Box::new(decoder)));
                 }
                 Some(State::Inside(mut decoder)) => {
@@ -103,6 +107,7 @@ impl Read for Frames {
                         self.state = Some(State::Inside(decoder));
                         return Ok(read);
                     }
+                    zstandard::check_sum(&decoder.decoder).map_err(damaged)?;
                     self.state = Some(State::Between(decoder.into_inner()));
                 }
             }

@@ -56,9 +56,7 @@ fn frame(
 ) -> Result<(), String> {
     let header = Header::read(bytes).ok_or("its header is damaged or cut off")?;
     let start = decoded.len();
-    if header.window > LARGEST_WINDOW && header.window > header.content.unwrap_or(0) {
-        return Err(format!("it asks for a window of {} MiB", header.window >> 20));
-    }
+    header.check_window()?;
     if header.content.is_some_and(|size| size > most) {
         // Said before anything is decoded: nobody has to hold it to see that it is too much.
         return Err(format!("it claims {} MiB", header.content.unwrap_or(0) >> 20));
@@ -78,11 +76,23 @@ fn frame(
     if header.content.is_some_and(|expected| expected != size) {
         return Err(format!("{size} bytes, but its header says {:?}", header.content));
     }
-    if header.has_checksum && decoder.get_checksum_from_data() != decoder.get_calculated_checksum()
-    {
-        return Err("its checksum does not fit".into());
+    check_sum(decoder)
+}
+
+/// Refuses a frame whose window would fill the memory, before it is decoded.
+pub(super) fn check_window(start: &[u8]) -> Result<(), String> {
+    // What is cut off, or no frame at all, is told by the decoder.
+    Header::read(start).map_or(Ok(()), |header| header.check_window())
+}
+
+/// Refuses a frame that was decoded to its end and does not fit its checksum, where it has one.
+pub(super) fn check_sum(decoder: &FrameDecoder) -> Result<(), String> {
+    match decoder.get_checksum_from_data() {
+        Some(sum) if decoder.get_calculated_checksum() != Some(sum) => {
+            Err("its checksum does not fit".into())
+        }
+        _ => Ok(()),
     }
-    Ok(())
 }
 
 /// What a frame says about itself.
@@ -90,7 +100,6 @@ fn frame(
 struct Header {
     window: u64,
     content: Option<u64>,
-    has_checksum: bool,
 }
 
 impl Header {
@@ -121,8 +130,15 @@ impl Header {
             2 => Some(little(4)?),
             _ => Some(little(8)?),
         };
-        let has_checksum = descriptor & 0b100 != 0;
-        Some(Self { window: window.or(content)?, content, has_checksum })
+        Some(Self { window: window.or(content)?, content })
+    }
+
+    fn check_window(&self) -> Result<(), String> {
+        // A frame in one segment says its size instead, which has a limit of its own.
+        if self.window > LARGEST_WINDOW && self.window > self.content.unwrap_or(0) {
+            return Err(format!("it asks for a window of {} MiB", self.window >> 20));
+        }
+        Ok(())
     }
 }
 
@@ -151,7 +167,6 @@ mod tests {
     fn every_flipped_bit_is_noticed_unless_it_means_the_same() {
         let (frame, text) = stored();
         assert_eq!(decode(&frame, MOST).unwrap(), text);
-        assert!(Header::read(&frame).unwrap().has_checksum);
         let mut refused = 0;
         for bit in 0..frame.len() * 8 {
             let mut damaged = frame.clone();

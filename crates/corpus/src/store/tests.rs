@@ -111,7 +111,7 @@ fn truncated_files_name_file_and_reason() {
         assert!(error.contains("test.tokens: damaged token store: it has"), "{length}: {error}");
     }
     let error = TokenStore::open(&directory.path().join("none")).unwrap_err().to_string();
-    assert!(error.contains("none: cannot open"), "{error}");
+    assert!(error.contains("none: cannot read"), "{error}");
 }
 
 #[test]

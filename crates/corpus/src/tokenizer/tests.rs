@@ -86,7 +86,8 @@ fn foreign_and_damaged_files_are_refused_with_a_reason() {
         (good.replace("NFKC", "NFC"), "`normalizer`"),
         (good.replace("</s>\":2", "</s>\":7"), "not a usable tokenizer"),
         (good[..good.len() / 2].to_owned(), "not a usable tokenizer"),
-        (good.replace("\"fuse_unk\":true", "\"fuse_unk\":false"), "options"),
+        (good.replace("\"fuse_unk\":true", "\"fuse_unk\":false"), "`fuse_unk`"),
+        (good.replace("_prefix\":null", "_prefix\":\"é\""), "`continuing_subword_prefix`"),
         (String::new(), "not a usable tokenizer"),
     ];
     for (content, reason) in cases {
