@@ -6,7 +6,7 @@ mod common;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use abridge_model::weights::{FairseqCheckpoint, ModelDirectory};
+use abridge_model::weights::{FairseqCheckpoint, ModelDirectory, ParameterKind};
 use abridge_model::{Error, ModelConfig, Preset, random};
 use burn::module::Module;
 use burn::tensor::Device;
@@ -71,6 +71,27 @@ fn shared_embeddings_are_stored_once() {
     let model = config.init(3, &Device::flex()).unwrap();
     let names: Vec<String> = model.parameters().into_iter().map(|p| p.name).collect();
     assert!(names.iter().all(|name| name != "source_embedding.weight"), "{names:?}");
+}
+
+#[test]
+fn a_parameter_says_what_it_is() {
+    let tables = [
+        "source_embedding.weight",
+        "decoder.embedding.weight",
+        "decoder.segments.weight",
+        "shortener.refinement.positions.weight",
+    ];
+    for preset in Preset::ALL {
+        let context_size = usize::from(preset != Preset::Sentence);
+        for parameter in model(preset, context_size, &Device::flex()).parameters() {
+            let expected = match parameter.shape.len() {
+                2 if tables.contains(&parameter.name.as_str()) => ParameterKind::Table,
+                2 => ParameterKind::Matrix,
+                _ => ParameterKind::Vector,
+            };
+            assert_eq!(parameter.kind, expected, "{preset}: {}", parameter.name);
+        }
+    }
 }
 
 #[test]

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use burn::tensor::Device;
 
-use super::{Parameter, TensorFile, Wanted, broken, fill};
+use super::{Parameter, ParameterKind, TensorFile, Wanted, broken, fill};
 use crate::config::{CategoriserConfig, Pooling, ShortenerConfig};
 use crate::{Model, ModelConfig, Preset, Result, Width};
 
@@ -72,7 +72,7 @@ impl FairseqCheckpoint {
 
     /// Whether it has the parameter transposed: linear layers are, tables are not.
     pub fn is_transposed(parameter: &Parameter) -> bool {
-        parameter.shape.len() == 2 && !Parameter::is_table(&parameter.name)
+        parameter.kind == ParameterKind::Matrix
     }
 
     /// Opens a checkpoint; only names and shapes are read.

@@ -24,22 +24,38 @@ pub use precision::Precision;
 
 use crate::{Error, Model, ModelConfig, Result};
 
-/// A parameter of a network: what it is called and how large it is.
+/// A parameter of a network: what it is called, how large it is and what it is.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Parameter {
     /// Its path in the network.
     pub name: String,
     /// Its sizes, outermost first.
     pub shape: Vec<usize>,
+    /// What it is.
+    pub kind: ParameterKind,
     /// By which gradients and optimiser states know it.
     pub id: ParamId,
 }
 
-impl Parameter {
-    /// Whether a matrix of this name is a table of rows to look up, not a linear layer.
-    pub(crate) fn is_table(name: &str) -> bool {
-        let tables = ["source_embedding.", "decoder.embedding.", "decoder.segments.", "positions."];
-        tables.iter().any(|table| name.contains(table))
+/// What a parameter is. It follows from the module that holds it, not from its name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ParameterKind {
+    /// A table of rows to look up, `[rows, width]`. Where the output projection is tied to it, a
+    /// row gives one logit.
+    Table,
+    /// The weight of a linear layer, `[inputs, outputs]`: a column gives one output.
+    Matrix,
+    /// A bias or a gain.
+    Vector,
+}
+
+impl ParameterKind {
+    fn new(holder: &str, dimensions: usize) -> Self {
+        match (dimensions, holder) {
+            (2, "Struct:TokenEmbedding" | "Struct:LearnedPositions") => Self::Table,
+            (2, _) => Self::Matrix,
+            _ => Self::Vector,
+        }
     }
 }
 
@@ -80,7 +96,7 @@ impl Model {
     pub fn save_in(&self, precision: Precision, file: &Path) -> Result<()> {
         let mut collect = Collect::default();
         self.visit(&mut collect);
-        write(file, &precision::encode(&collect.weights, precision))
+        write(file, &precision::encode(collect.weights, precision))
     }
 }
 
@@ -100,7 +116,10 @@ pub type NamedTensors = BTreeMap<String, (Vec<usize>, Vec<f32>)>;
 
 /// Writes tensors to a safetensors file, which replaces an existing one in one step.
 pub fn write_tensors(file: &Path, tensors: &NamedTensors) -> Result<()> {
-    write(file, &precision::encode(tensors, Precision::Single))
+    let single = |(name, (shape, values)): (&String, &(Vec<usize>, Vec<f32>))| {
+        precision::single(name.clone(), shape.clone(), values)
+    };
+    write(file, &tensors.iter().map(single).collect::<Vec<_>>())
 }
 
 fn write(file: &Path, tensors: &[precision::Encoded]) -> Result<()> {
@@ -178,7 +197,7 @@ fn fill(
         .into_iter()
         .map(|wanted| (wanted.parameter.name.clone(), wanted))
         .collect::<BTreeMap<_, _>>();
-    let mut fill = Fill { path: Vec::new(), stored, wanted: by_name, error: None };
+    let mut fill = Fill { path: ModulePath::default(), stored, wanted: by_name, error: None };
     let model = model.map(&mut fill);
     match fill.error {
         Some(error) => Err(error),
@@ -199,32 +218,60 @@ fn broken(file: &Path, problem: impl ToString) -> Error {
     Error::Weights { file: file.to_path_buf(), problem: problem.to_string() }
 }
 
-/// The path of a parameter, from the modules that were entered on the way.
-///
-/// A variant of an enumeration is a choice, not a place: it has no part in the name.
-fn is_place(container: &str) -> bool {
-    !container.starts_with("Enum:")
+/// The way to a parameter, from the modules that were entered.
+#[derive(Default)]
+struct ModulePath {
+    names: Vec<String>,
+    /// The types of the modules that hold what is named.
+    holders: Vec<String>,
+}
+
+impl ModulePath {
+    fn enter(&mut self, name: &str, holder: &str) {
+        if Self::is_place(holder) {
+            self.names.push(name.to_owned());
+            self.holders.push(holder.to_owned());
+        }
+    }
+
+    fn exit(&mut self, holder: &str) {
+        if Self::is_place(holder) {
+            self.names.pop();
+            self.holders.pop();
+        }
+    }
+
+    /// A variant of an enumeration is a choice, not a place: it has no part in the name.
+    fn is_place(holder: &str) -> bool {
+        !holder.starts_with("Enum:")
+    }
+
+    fn parameter<const D: usize>(&self, param: &Param<Tensor<D>>) -> Parameter {
+        let holder = self.holders.last().map_or("", String::as_str);
+        Parameter {
+            name: self.names.join("."),
+            shape: param.lazy_shape().to_vec(),
+            kind: ParameterKind::new(holder, D),
+            id: param.id,
+        }
+    }
 }
 
 macro_rules! follow_path {
     () => {
-        fn enter_module(&mut self, name: &str, container: &str) {
-            if is_place(container) {
-                self.path.push(name.to_owned());
-            }
+        fn enter_module(&mut self, name: &str, holder: &str) {
+            self.path.enter(name, holder);
         }
 
-        fn exit_module(&mut self, _name: &str, container: &str) {
-            if is_place(container) {
-                self.path.pop();
-            }
+        fn exit_module(&mut self, _name: &str, holder: &str) {
+            self.path.exit(holder);
         }
     };
 }
 
 #[derive(Default)]
 struct List {
-    path: Vec<String>,
+    path: ModulePath,
     parameters: Vec<Parameter>,
 }
 
@@ -232,33 +279,28 @@ impl ModuleVisitor for List {
     follow_path!();
 
     fn visit_float<const D: usize>(&mut self, param: &Param<Tensor<D>>) {
-        self.parameters.push(Parameter {
-            name: self.path.join("."),
-            shape: param.lazy_shape().to_vec(),
-            id: param.id,
-        });
+        self.parameters.push(self.path.parameter(param));
     }
 }
 
 #[derive(Default)]
 struct Collect {
-    path: Vec<String>,
-    weights: NamedTensors,
+    path: ModulePath,
+    weights: BTreeMap<String, (Parameter, Vec<f32>)>,
 }
 
 impl ModuleVisitor for Collect {
     follow_path!();
 
     fn visit_float<const D: usize>(&mut self, param: &Param<Tensor<D>>) {
-        let tensor = param.val();
-        let shape = tensor.dims().to_vec();
-        let values = tensor.into_data().iter::<f32>().collect();
-        self.weights.insert(self.path.join("."), (shape, values));
+        let parameter = self.path.parameter(param);
+        let values = param.val().into_data().iter::<f32>().collect();
+        self.weights.insert(parameter.name.clone(), (parameter, values));
     }
 }
 
 struct Fill<'a> {
-    path: Vec<String>,
+    path: ModulePath,
     stored: &'a TensorFile,
     wanted: BTreeMap<String, Wanted>,
     error: Option<Error>,
@@ -271,7 +313,7 @@ impl ModuleMapper for Fill<'_> {
         if self.error.is_some() {
             return param;
         }
-        let Some(wanted) = self.wanted.get(&self.path.join(".")) else { return param };
+        let Some(wanted) = self.wanted.get(&self.path.names.join(".")) else { return param };
         let values = match self.stored.read(&wanted.stored_name) {
             Ok(values) => values,
             Err(error) => {

@@ -1,11 +1,12 @@
-//! Weights in fewer bits: half precision, and whole numbers of eight bits.
+//! Weights in fewer bits: half precision, and integers of eight bits.
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::str::FromStr;
 
 use safetensors::tensor::Dtype;
 
-use super::{NamedTensors, Parameter};
+use super::{Parameter, ParameterKind};
 use crate::ops::kernels::int8_product::{quantise, scale_of};
 
 /// How the weights of a file are stored.
@@ -48,38 +49,44 @@ pub(super) struct Encoded {
     pub bytes: Vec<u8>,
 }
 
-/// The name of the scales of a tensor of whole numbers: `[rows, 1]` or `[1, columns]`.
+/// The name of the scales of a tensor of integers: `[rows, 1]` or `[1, columns]`.
 pub(super) fn scale_name(name: &str) -> String {
     format!("{name}.scale")
 }
 
-/// Tensors as they are written. Vectors (biases, gains) are few and stay in single precision.
-pub(super) fn encode(tensors: &NamedTensors, precision: Precision) -> Vec<Encoded> {
-    tensors
-        .iter()
-        .flat_map(|(name, (shape, values))| match (precision, &shape[..]) {
-            (Precision::Half, [_, _]) => {
+/// Weights as they are written. Vectors (biases, gains) are few and stay in single precision.
+pub(super) fn encode(
+    weights: BTreeMap<String, (Parameter, Vec<f32>)>,
+    precision: Precision,
+) -> Vec<Encoded> {
+    let encode = |(parameter, values): (Parameter, Vec<f32>)| {
+        let is_matrix = parameter.kind != ParameterKind::Vector;
+        match precision {
+            Precision::Half if is_matrix => {
                 let bytes = values.iter().flat_map(|&v| half::f16::from_f32(v).to_le_bytes());
-                let (name, shape, bytes) = (name.clone(), shape.clone(), bytes.collect());
-                vec![Encoded { name, dtype: Dtype::F16, shape, bytes }]
+                let Parameter { name, shape, .. } = parameter;
+                vec![Encoded { name, dtype: Dtype::F16, shape, bytes: bytes.collect() }]
             }
-            (Precision::Int8, &[rows, columns]) => int8(name, [rows, columns], values),
-            _ => vec![single(name.clone(), shape.clone(), values)],
-        })
-        .collect()
+            Precision::Int8 if is_matrix => int8(&parameter, &values),
+            _ => vec![single(parameter.name, parameter.shape, &values)],
+        }
+    };
+    weights.into_values().flat_map(encode).collect()
 }
 
-fn single(name: String, shape: Vec<usize>, values: &[f32]) -> Encoded {
+pub(super) fn single(name: String, shape: Vec<usize>, values: &[f32]) -> Encoded {
     let bytes = values.iter().copied().flat_map(f32::to_le_bytes).collect();
     Encoded { name, dtype: Dtype::F32, shape, bytes }
 }
 
-/// Whole numbers and their scales. A row of a table of words is what the tied output projection
-/// makes one logit of, so a table has a scale per row, and a linear layer one per column.
-fn int8(name: &str, [rows, columns]: [usize; 2], values: &[f32]) -> Vec<Encoded> {
+/// Integers and their scales. A row of a table of words is what the tied output projection makes
+/// one logit of, so a table has a scale per row, and a linear layer one per column.
+fn int8(parameter: &Parameter, values: &[f32]) -> Vec<Encoded> {
+    let Parameter { name, shape, kind, .. } = parameter;
+    let (rows, columns) = (shape[0], shape[1]);
     let at = |row: usize, column: usize| values[row * columns + column];
-    let is_by_row = Parameter::is_table(name);
-    let (scales, shape): (Vec<f32>, _) = if is_by_row {
+    let is_by_row = *kind == ParameterKind::Table;
+    let (scales, scales_shape): (Vec<f32>, _) = if is_by_row {
         let scale = |row| scale_of((0..columns).map(|column| at(row, column)));
         ((0..rows).map(scale).collect(), vec![rows, 1])
     } else {
@@ -92,7 +99,7 @@ fn int8(name: &str, [rows, columns]: [usize; 2], values: &[f32]) -> Vec<Encoded>
     });
     let (dtype, bytes) = (Dtype::I8, bytes.collect());
     vec![
-        Encoded { name: name.to_owned(), dtype, shape: vec![rows, columns], bytes },
-        single(scale_name(name), shape, &scales),
+        Encoded { name: name.clone(), dtype, shape: shape.clone(), bytes },
+        single(scale_name(name), scales_shape, &scales),
     ]
 }
