@@ -23,7 +23,8 @@ pub struct SourceBatch {
 pub struct Example {
     /// The source sentence.
     pub source: usize,
-    /// For each slot the sentence in it; as many as the context size. Models without context
+    /// For each slot of the context the sentence in it, as
+    /// [`MemoryLayout::context`](crate::MemoryLayout::context) returns them. Models without context
     /// ignore it.
     pub context: Vec<Option<usize>>,
 }

@@ -3,6 +3,7 @@
 //! | module | decides |
 //! | --- | --- |
 //! | [`tokens`], [`packed`], [`batch`] | what a batch of sentences is |
+//! | [`layout`] | which sentence stands in which slot of the memory |
 //! | [`random`] | which numbers are drawn, from counters |
 //! | [`files`] | which files are read and written, and how an output takes its place |
 //! | [`hash`] | SHA-256 of files and texts |
@@ -17,6 +18,7 @@ pub mod batch;
 pub mod error;
 pub mod files;
 pub mod hash;
+pub mod layout;
 pub mod manifest;
 pub mod message;
 pub mod packed;
@@ -25,4 +27,5 @@ pub mod tokens;
 
 pub use batch::{Batch, Example, SourceBatch};
 pub use error::{Error, Kind, Result};
+pub use layout::{MemoryLayout, Occupant, Place, Purpose, Reach};
 pub use packed::{Packed, Segments};

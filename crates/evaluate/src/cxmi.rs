@@ -9,13 +9,13 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 
 use abridge_corpus::tokenizer::special::SPACE_MARK;
-use abridge_corpus::{Document, Error, Segment, Tokenizer};
+use abridge_corpus::{Document, Error, Tokenizer};
 use abridge_model::random;
 use abridge_translate::{Result, Score, ScoreRequest, Translator};
 use serde::Serialize;
 
-/// Sentences per thread that are scored together.
-const CHUNK: usize = 200;
+/// Requests per thread between two reports of progress.
+const CHUNK: usize = 600;
 
 /// What is measured.
 #[derive(Clone, Copy, Debug)]
@@ -82,18 +82,20 @@ pub struct WordGain {
     pub total: f64,
 }
 
-/// A sentence with its two contexts.
+/// A sentence with its two contexts, which are ranges of all sentences.
 struct Case<'a> {
     document: &'a Document,
     place: usize,
-    reference: [String; 1],
-    context: Past,
-    random: Past,
+    reference: &'a str,
+    /// Among all sentences.
+    number: usize,
+    context: Range<usize>,
+    random: Range<usize>,
 }
 
-/// Sentences before another, with their references.
-struct Past {
-    sentences: Vec<String>,
+/// All sentences, one document after the other.
+struct Text {
+    sources: Vec<String>,
     references: Vec<String>,
 }
 
@@ -106,41 +108,47 @@ pub fn cxmi(
     done: &mut dyn FnMut(usize),
 ) -> Result<CxmiReport> {
     let cases = cases(documents, settings)?;
+    let text = Text::new(documents);
+    // Neighbours share their contexts, so requests are in the order of the contexts: a sentence is
+    // read once for all requests around it.
+    let mut requests = Vec::with_capacity(3 * cases.len());
+    for case in &cases {
+        requests.push(text.request(case, 0..0));
+        requests.push(text.request(case, case.context.clone()));
+    }
+    let mut by_control: Vec<usize> = (0..cases.len()).collect();
+    by_control.sort_by_key(|&index| cases[index].random.start);
+    requests.extend(by_control.iter().map(|&index| {
+        let case = &cases[index];
+        text.request(case, case.random.clone())
+    }));
+    let mut scores = Vec::with_capacity(requests.len());
+    for chunk in requests.chunks(CHUNK * translator.threads()) {
+        let before = scores.len() / 3;
+        scores.extend(translator.score(chunk, &|_| {})?.into_iter().flatten());
+        done(scores.len() / 3 - before);
+    }
+    let (own, controls) = scores.split_at(2 * cases.len());
+    let mut control_of = vec![0; cases.len()];
+    for (place, &index) in by_control.iter().enumerate() {
+        control_of[index] = place;
+    }
     let mut lines = Vec::with_capacity(cases.len());
     let mut tokens = Vec::with_capacity(cases.len());
-    for chunk in cases.chunks(CHUNK * translator.threads()) {
-        let score = |past: for<'a> fn(&'a Case<'_>) -> Option<&'a Past>| {
-            let requests: Vec<ScoreRequest<'_>> = chunk
-                .iter()
-                .map(|case| ScoreRequest {
-                    source: &case.document.segments[case.place].source,
-                    context: past(case).map_or(&[], |past| &past.sentences),
-                    context_translations: past(case).map_or(&[], |past| &past.references),
-                    candidates: &case.reference,
-                })
-                .collect();
-            translator.score(&requests, &|_| {})
+    for ((case, own), control) in cases.iter().zip(own.chunks_exact(2)).zip(control_of) {
+        let gain = |with: &Score| -> Vec<f64> {
+            let pairs = with.token_scores.iter().zip(&own[0].token_scores);
+            pairs.map(|(&with, &without)| f64::from(with) - f64::from(without)).collect()
         };
-        let without = score(|_| None)?;
-        let with = score(|case| Some(&case.context))?;
-        let random = score(|case| Some(&case.random))?;
-        for (index, case) in chunk.iter().enumerate() {
-            let gain = |scores: &[Vec<Score>]| -> Vec<f64> {
-                let pairs =
-                    scores[index][0].token_scores.iter().zip(&without[index][0].token_scores);
-                pairs.map(|(&with, &without)| f64::from(with) - f64::from(without)).collect()
-            };
-            let (own, other) = (gain(&with), gain(&random));
-            tokens.push(own.len());
-            lines.push(SentenceGain {
-                document: case.document.id.clone(),
-                sentence: case.place + 1,
-                gain: own.iter().sum(),
-                random: other.iter().sum(),
-                words: words(translator.target(), &case.reference[0], &own),
-            });
-        }
-        done(chunk.len());
+        let (gained, random) = (gain(&own[1]), gain(&controls[control]));
+        tokens.push(gained.len());
+        lines.push(SentenceGain {
+            document: case.document.id.clone(),
+            sentence: case.place + 1,
+            gain: gained.iter().sum(),
+            random: random.iter().sum(),
+            words: words(translator.target(), case.reference, &gained),
+        });
     }
     let gains = |of: fn(&SentenceGain) -> f64| -> Gain {
         Gain::new(&lines.iter().map(of).collect::<Vec<_>>(), tokens.iter().sum())
@@ -185,6 +193,27 @@ impl Gain {
     }
 }
 
+impl Text {
+    fn new(documents: &[Document]) -> Self {
+        let segments = || documents.iter().flat_map(|document| &document.segments);
+        Self {
+            sources: segments().map(|segment| segment.source.clone()).collect(),
+            references: segments()
+                .map(|segment| segment.target.clone().unwrap_or_default())
+                .collect(),
+        }
+    }
+
+    fn request(&self, case: &Case<'_>, context: Range<usize>) -> ScoreRequest<'_> {
+        ScoreRequest {
+            source: &self.sources[case.number],
+            context: &self.sources[context.clone()],
+            context_translations: &self.references[context],
+            candidates: std::slice::from_ref(&self.references[case.number]),
+        }
+    }
+}
+
 fn cases(documents: &[Document], settings: CxmiSettings) -> Result<Vec<Case<'_>>> {
     let starts: Vec<usize> = documents
         .iter()
@@ -193,8 +222,7 @@ fn cases(documents: &[Document], settings: CxmiSettings) -> Result<Vec<Case<'_>>
             Some(*total - document.segments.len())
         })
         .collect();
-    let segments: Vec<&Segment> =
-        documents.iter().flat_map(|document| &document.segments).collect();
+    let lines = documents.iter().map(|document| document.segments.len()).sum();
     let mut cases = Vec::new();
     for (document, &start) in documents.iter().zip(&starts) {
         for (place, segment) in document.segments.iter().enumerate().skip(1) {
@@ -209,25 +237,14 @@ fn cases(documents: &[Document], settings: CxmiSettings) -> Result<Vec<Case<'_>>
             };
             let size = place.min(settings.context);
             let here = start..start + document.segments.len();
-            let other = elsewhere(&here, segments.len(), size, settings.seed, start + place)
-                .ok_or_else(|| {
+            let random =
+                elsewhere(&here, lines, size, settings.seed, start + place).ok_or_else(|| {
                     Error::new("there is too little text for the control with random context")
                         .remedy("give several documents")
                 })?;
-            let past = |range: Range<usize>| Past {
-                sentences: segments[range.clone()].iter().map(|s| s.source.clone()).collect(),
-                references: segments[range]
-                    .iter()
-                    .map(|s| s.target.clone().unwrap_or_default())
-                    .collect(),
-            };
-            cases.push(Case {
-                document,
-                place,
-                reference: [reference.clone()],
-                context: past(start + place - size..start + place),
-                random: past(other),
-            });
+            let number = start + place;
+            let context = number - size..number;
+            cases.push(Case { document, place, reference, number, context, random });
         }
     }
     if cases.is_empty() {

@@ -35,8 +35,8 @@ pub use bleu::{Bleu, BleuScore, Smoothing};
 pub use chrf::ChrF;
 pub use contrast::{
     Accuracy, ComparisonRow, ContrastiveComparison, ContrastiveReport, Identity, McNemar,
-    check_context, check_languages, is_preferred, limit_context, part_file, read_scores, score_set,
-    set_hash, write_scores,
+    check_context, check_languages, context_order, is_preferred, limit_context, part_file,
+    read_scores, score_set, set_hash, write_scores,
 };
 pub use cxmi::{
     CxmiReport, CxmiSettings, Gain, SentenceGain, WordGain, cxmi, cxmi_sentences, documents_hash,

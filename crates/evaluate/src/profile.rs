@@ -127,8 +127,8 @@ impl<'a> Document<'a> {
     fn translate_next(&mut self, number: usize) -> Result<()> {
         let readings = self.model.read(&self.sentence(number))?;
         for reading in &readings {
-            let slots = self.model.config().slots(self.past.len(), Purpose::Inference);
-            let context = slots.iter().map(|slot| slot.map(|slot| &self.past[slot])).collect();
+            let layout = self.model.config().layout(Purpose::Inference);
+            let context = layout.context(|back| self.past.iter().rev().nth(back - 1));
             let sources = self.model.recall(&[Seat { reading, context }])?;
             let length = self.settings.tokens;
             let search = BeamSettings {

@@ -269,8 +269,7 @@ impl ModelConfig {
     /// Slots of the memory: the context sentences, the current one if it is kept, and the
     /// translations of the context sentences if they are kept.
     pub fn memory_slots(&self) -> usize {
-        let translations = if self.target_context { self.context_size } else { 0 };
-        self.context_size + usize::from(self.current_in_memory) + translations
+        self.layout(crate::Purpose::Training).slots()
     }
 
     /// Refuses what makes no sense, and says why.

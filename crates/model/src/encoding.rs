@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
+use abridge_base::{Occupant, Purpose, Reach};
 use burn::tensor::Tensor;
 
 use crate::batch::{Example, SourceBatch};
@@ -10,7 +11,6 @@ use crate::config::Context;
 use crate::context_rows::{ContextRows, Kind};
 use crate::decoder::Seen;
 use crate::dropout::Dropout;
-use crate::memory::Reach;
 use crate::model::Model;
 use crate::ops::{Block, indices};
 use crate::packed::{Packed, Segments};
@@ -301,9 +301,9 @@ struct FilledSlot {
 impl MemoryPlan {
     fn new(model: &Model, shortener: &Shortener, batch: &SourceBatch) -> Self {
         let config = model.config();
-        // Missing slots are empty; the published implementation puts an empty sentence there.
+        let layout = config.layout(Purpose::Training);
+        // An empty sentence and the translations are sentences, too, numbered after all others.
         let empty_sentence = batch.sentences.len();
-        // The translation of a sentence is a sentence, too, numbered after all of the source.
         let first_translation = empty_sentence + 1;
         let tokens = |sentence: usize| match sentence.checked_sub(first_translation) {
             Some(translated) => batch.translations.get(translated),
@@ -315,28 +315,24 @@ impl MemoryPlan {
             .examples
             .iter()
             .map(|example| {
-                let context = example.context.iter().enumerate().filter_map(|(slot, sentence)| {
-                    let sentence = sentence.or(config.as_published.then_some(empty_sentence));
-                    sentence.map(|sentence| (slot, sentence))
-                });
-                let own = config.current_in_memory.then_some((config.own_slot(), example.source));
-                let holds_translations = config.target_context && !batch.translations.is_empty();
-                let translated =
-                    example.context.iter().enumerate().filter_map(|(slot, sentence)| {
-                        let translation =
-                            first_translation + (*sentence).filter(|_| holds_translations)?;
-                        let is_known = !tokens(translation).is_empty();
-                        is_known.then_some((config.target_slot(slot), translation))
-                    });
-                context.chain(own).chain(translated).collect()
+                let is_known = |sentence: usize| {
+                    !batch.translations.is_empty() && !batch.translations.get(sentence).is_empty()
+                };
+                let occupants = layout.occupants(example.source, &example.context, is_known);
+                let sentence = |occupant| match occupant {
+                    Occupant::Sentence(sentence) => sentence,
+                    Occupant::TranslationOf(sentence) => first_translation + sentence,
+                    Occupant::EmptySentence => empty_sentence,
+                };
+                occupants.into_iter().map(|(slot, held)| (slot, sentence(held))).collect()
             })
             .collect();
-        let mut longest = vec![0; config.memory_slots()];
+        let mut longest = vec![0; layout.slots()];
         for &(slot, sentence) in occupants.iter().flatten() {
             longest[slot] = longest[slot].max(length(sentence));
         }
         let is_trained = model.device().is_autodiff();
-        let reach_of = |slot| match config.reach(slot) {
+        let reach_of = |slot| match layout.reach(slot) {
             // Without gradients all slots are of one kind.
             _ if !is_trained => Reach::Encoder,
             Reach::Shortener if !shortener.is_learned() => Reach::Decoder,

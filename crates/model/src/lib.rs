@@ -36,7 +36,7 @@
 //! | (4) groups as weighted sums | [`shortener::Grouping`] in `shortener/grouping.rs` |
 //! | Latent Selecting (section 4.2) | [`shortener::Selecting`] in `shortener/selecting.rs` |
 //! | (5) the gate of the context attention | [`decoder::ContextAttention`] in `decoder.rs` |
-//! | segment embeddings, the order of slots, blocking of the gradient | `memory.rs` |
+//! | segment embeddings, the order of slots, blocking of the gradient | [`MemoryLayout`] in `abridge-base` |
 //! | caching (section 4.3) | `reading.rs`; in training, each sentence once: `encoding.rs` |
 //! | Transformer (section 3.1) | `embedding.rs`, `attention.rs`, `encoder.rs`, `decoder.rs` |
 //!
@@ -54,7 +54,7 @@
 //!
 //! // Translate the second with a memory of the first.
 //! let second = model.read(&Packed::new([[12, 61, END]]))?.remove(0);
-//! assert_eq!(config.slots(1, Purpose::Inference), [Some(0)]);
+//! assert_eq!(config.layout(Purpose::Inference).positions(1), [Some(0)]);
 //! let sources = model.recall(&[Seat { reading: &second, context: vec![Some(&first)] }])?;
 //! let mut decoding = model.decode(&sources);
 //! let logits = decoding.step(&[END]);
@@ -111,7 +111,8 @@ mod sublayers;
 pub mod weights;
 
 pub use abridge_base::{
-    Batch, Example, Packed, Segments, SourceBatch, batch, packed, random, tokens,
+    Batch, Example, MemoryLayout, Occupant, Packed, Place, Purpose, Reach, Segments, SourceBatch,
+    batch, packed, random, tokens,
 };
 pub use addition::Part;
 pub use attended::{Attended, AttentionWeights, MemoryRow};
@@ -123,7 +124,7 @@ pub use device::DeviceKind;
 pub use dropout::Dropout;
 pub use encoding::Encoded;
 pub use error::{Error, Result};
-pub use memory::{MemoryEntry, Purpose, Remembered, Translated};
+pub use memory::{MemoryEntry, Remembered, Translated};
 pub use model::Model;
 pub use presets::{Preset, Width};
 pub use reading::{Reading, Seat, StoredEntry};

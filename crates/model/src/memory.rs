@@ -1,51 +1,29 @@
-//! The context memory: which entries a sentence sees, in which slot, and how far the gradient goes.
+//! The context memory: what is kept of a sentence.
 //!
-//! A memory of context size C has slots 0 to C - 1 for the sentences before, oldest first, so that
-//! the previous sentence always stands in slot C - 1; where a document has not begun, slots are
-//! missing. If the current sentence's own entry is kept too, it stands in slot C. Slot `i` is
-//! marked by segment embedding `i`. Beyond the paper, the translations of the sentences before may
-//! stand in C further slots, in the same order.
+//! Which entries a sentence sees, in which slot, and how far the gradient goes is decided by
+//! [`MemoryLayout`].
 
+use abridge_base::{MemoryLayout, Purpose};
 use burn::tensor::Tensor;
 
 use crate::ModelConfig;
-use crate::config::ShortenerConfig;
+use crate::config::{Context, ShortenerConfig};
 use crate::ops::KeyValue;
 
-/// What a network is run for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Purpose {
-    /// Training and validation.
-    Training,
-    /// Translation and scoring.
-    Inference,
-}
-
-/// How far the gradient goes from a slot.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Reach {
-    /// Through the shortener into the encoder.
-    Encoder,
-    /// Into the shortener.
-    Shortener,
-    /// Not beyond the decoder.
-    Decoder,
-}
-
 impl ModelConfig {
-    /// Which sentences the sentence at `position` of a document sees: for each slot the position
-    /// of the sentence in it, if there is one.
-    ///
-    /// Training, translation, scoring and pictures all ask this function. The published
-    /// implementation fills slots newest first when it translates, the mirror image of its
-    /// training; `as_published` does the same.
-    pub fn slots(&self, position: usize, purpose: Purpose) -> Vec<Option<usize>> {
-        let size = self.context_size;
-        let mirrored = self.as_published
-            && purpose == Purpose::Inference
-            && self.context == crate::config::Context::Memory;
-        let distance = |slot: usize| if mirrored { slot + 1 } else { size - slot };
-        (0..size).map(|slot| position.checked_sub(distance(slot))).collect()
+    /// Which sentence stands in which slot. Only the published implementation tells training from
+    /// inference.
+    pub fn layout(&self, purpose: Purpose) -> MemoryLayout {
+        let as_published = self.as_published && self.context == Context::Memory;
+        MemoryLayout {
+            context_size: self.context_size,
+            holds_own: self.current_in_memory,
+            holds_translations: self.target_context,
+            is_mirrored: as_published && purpose == Purpose::Inference,
+            fills_empty_slots: as_published,
+            encoder_gradient: self.context_encoder_gradient,
+            gradient_sentences: self.gradient_sentences,
+        }
     }
 
     /// The rows of the entry of a sentence with the given number of tokens.
@@ -58,34 +36,6 @@ impl ModelConfig {
             Some(ShortenerConfig::Grouping(config) | ShortenerConfig::Selecting(config)) => {
                 config.groups
             }
-        }
-    }
-
-    /// The slot of the current sentence's own entry.
-    pub(crate) fn own_slot(&self) -> usize {
-        self.context_size
-    }
-
-    /// The slot of the translation of the context sentence in `slot`.
-    pub fn target_slot(&self, slot: usize) -> usize {
-        self.context_size + usize::from(self.current_in_memory) + slot
-    }
-
-    /// How far the gradient goes from `slot`; from a translation as far as from its sentence.
-    pub(crate) fn reach(&self, slot: usize) -> Reach {
-        let slot = match slot.checked_sub(self.target_slot(0)) {
-            Some(sentence) if self.target_context => sentence,
-            _ => slot,
-        };
-        let is_open = |nearest| slot + nearest >= self.context_size;
-        if slot == self.own_slot() {
-            Reach::Encoder
-        } else if !self.gradient_sentences.is_none_or(is_open) {
-            Reach::Decoder
-        } else if self.context_encoder_gradient {
-            Reach::Encoder
-        } else {
-            Reach::Shortener
         }
     }
 }
@@ -177,29 +127,26 @@ mod tests {
     use crate::{Preset, Width};
 
     #[test]
-    fn the_previous_sentence_is_always_in_the_last_slot() {
-        let config = Preset::Grouping.config(Width::Tiny, 10, 10, 3);
-        for purpose in [Purpose::Training, Purpose::Inference] {
-            assert_eq!(config.slots(0, purpose), [None; 3]);
-            assert_eq!(config.slots(1, purpose), [None, None, Some(0)]);
-            assert_eq!(config.slots(5, purpose), [Some(2), Some(3), Some(4)]);
+    fn as_published_mirrors_the_memory_in_inference_only() {
+        for preset in [Preset::Grouping, Preset::SingleEncoder, Preset::MultiEncoder] {
+            let mut config = preset.config(Width::Tiny, 10, 10, 3);
+            for purpose in [Purpose::Training, Purpose::Inference] {
+                assert_eq!(config.layout(purpose).positions(2), [None, Some(0), Some(1)]);
+            }
+            config.as_published = true;
+            assert_eq!(config.layout(Purpose::Training).positions(2), [None, Some(0), Some(1)]);
+            // Models that join texts read them in order.
+            let has_memory = config.context == Context::Memory;
+            assert_eq!(config.layout(Purpose::Inference).is_mirrored, has_memory, "{preset}");
         }
     }
 
     #[test]
-    fn as_published_mirrors_the_slots_in_inference_only() {
-        let mut config = Preset::Grouping.config(Width::Tiny, 10, 10, 3);
-        config.as_published = true;
-        assert_eq!(config.slots(2, Purpose::Training), [None, Some(0), Some(1)]);
-        assert_eq!(config.slots(2, Purpose::Inference), [Some(1), Some(0), None]);
-    }
-
-    #[test]
     fn the_gradient_rules_of_the_paper() {
-        use Reach::{Decoder, Encoder, Shortener};
+        use abridge_base::Reach::{Decoder, Encoder, Shortener};
         let reaches = |preset: Preset| {
-            let config = preset.config(Width::Tiny, 10, 10, 3);
-            [0, 1, 2, 3].map(|slot| config.reach(slot))
+            let layout = preset.config(Width::Tiny, 10, 10, 3).layout(Purpose::Training);
+            [0, 1, 2, 3].map(|slot| layout.reach(slot))
         };
         assert_eq!(reaches(Preset::Grouping), [Decoder, Encoder, Encoder, Encoder]);
         assert_eq!(reaches(Preset::Selecting), [Decoder, Decoder, Encoder, Encoder]);

@@ -4,6 +4,7 @@ use burn::module::{Module, ModuleMapper, Param};
 use burn::tensor::{Device, Tensor};
 
 use crate::batch::{Batch, Example, SourceBatch};
+use crate::checks::check_sequences;
 use crate::config::{Context, FirstWord, ModelConfig};
 use crate::decoder::{Decoder, JoinedSentence, Sources};
 use crate::decoding::Decoding;
@@ -139,14 +140,18 @@ impl Model {
     /// # Shapes
     /// - result: `[target tokens, vocabulary]`, logits
     pub fn score_targets(&self, targets: &Packed, sources: &Sources) -> Result<Tensor<2>> {
-        if targets.len() != sources.len() {
-            return Err(Error::Input(format!(
-                "{} translations for {} sources",
-                targets.len(),
-                sources.len()
-            )));
-        }
+        check_count(targets, sources)?;
         Ok(self.score(targets, sources, &mut Dropout::off()))
+    }
+
+    /// The log-probability of every token of given translations of encoded sources, one translation
+    /// per example, packed as `targets`. Where operations are fused, not all logits exist at once.
+    pub fn log_probabilities(&self, targets: &Packed, sources: &Sources) -> Result<Vec<f32>> {
+        check_sequences("translation", targets.iter(), self.config.target_vocabulary)?;
+        check_count(targets, sources)?;
+        let states = self.states_of_targets(targets, sources, &mut Dropout::off());
+        let projection = self.decoder.projection();
+        Ok(ops::projected_log_probabilities(states, projection, targets.tokens()))
     }
 
     /// Starts to translate encoded sources word by word.
@@ -199,6 +204,14 @@ impl Model {
             words
         }))
     }
+}
+
+fn check_count(targets: &Packed, sources: &Sources) -> Result<()> {
+    let (targets, sources) = (targets.len(), sources.len());
+    if targets != sources {
+        return Err(Error::Input(format!("{targets} translations for {sources} sources")));
+    }
+    Ok(())
 }
 
 /// The context sentences of an example, in the order in which their texts are joined.

@@ -3,6 +3,10 @@
 //! This is the streaming side of [`Model::sources`]: the same network, but what was computed for
 //! earlier sentences comes from a memory instead of from the same batch.
 
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+use abridge_base::{Occupant, Purpose};
 use burn::tensor::Tensor;
 
 use crate::batch::{Example, SourceBatch};
@@ -35,8 +39,8 @@ pub struct Reading {
 pub struct Seat<'a> {
     /// The sentence.
     pub reading: &'a Reading,
-    /// For each slot the sentence in it, in the order of
-    /// [`ModelConfig::slots`](crate::ModelConfig::slots).
+    /// For each slot of the context the sentence in it, as
+    /// [`MemoryLayout::context`](crate::MemoryLayout::context) returns them.
     pub context: Vec<Option<&'a Remembered>>,
 }
 
@@ -97,7 +101,7 @@ impl Model {
         });
         let projected = self.decoder.project_context(&ContextRows::new(shortened.rows.clone()));
         let tokens = sentences.segments().ranges();
-        let entry = |(rows, tokens): (std::ops::Range<usize>, std::ops::Range<usize>)| {
+        let entry = |(rows, tokens): (Range<usize>, Range<usize>)| {
             let cut = |tensor: &Tensor<2>| tensor.clone().narrow(0, rows.start, rows.len());
             MemoryEntry {
                 rows: cut(&shortened.rows),
@@ -166,46 +170,44 @@ impl Model {
 
     fn recall_entries(&self, seats: &[Seat<'_>]) -> Result<Sources> {
         let config = self.config();
+        let layout = config.layout(Purpose::Inference);
         let is_missing = |seat: &Seat<'_>| seat.context.iter().any(Option::is_none);
-        let empty_sentence = if config.as_published && seats.iter().any(is_missing) {
+        let empty_sentence = if layout.fills_empty_slots && seats.iter().any(is_missing) {
             self.read(&Packed::new([[END]]))?.pop()
         } else {
             None
         };
         let empty_sentence = empty_sentence.as_ref().map(|reading| &reading.remembered);
 
-        let mut states = Vec::with_capacity(seats.len());
-        let mut entries = EntryRows::default();
-        let mut source_row = 0;
+        let mut states = Distinct::default();
+        let mut entries = Distinct::default();
         let mut seen = Vec::with_capacity(seats.len());
         for seat in seats {
-            let own = seat.reading.states.clone().ok_or_else(foreign)?;
-            let rows = own.dims()[0];
-            states.push(own);
-            let source = vec![Block::plain(source_row..source_row + rows)];
-            source_row += rows;
-
-            let context = if config.context == Context::Memory { &seat.context[..] } else { &[] };
-            let context = context.iter().map(|remembered| remembered.or(empty_sentence));
-            let own = config.current_in_memory.then_some(&seat.reading.remembered);
-            let mut blocks = Vec::new();
-            for (slot, remembered) in context.chain(std::iter::once(own)).enumerate() {
-                let Some(remembered) = remembered else { continue };
-                let entry = remembered.entry.as_ref().ok_or_else(foreign)?;
-                blocks.push(Block { rows: entries.place(entry), slot: Some(slot) });
+            let own = seat.reading.states.as_ref().ok_or_else(foreign)?;
+            let source = vec![Block::plain(states.place(own, own.dims()[0]))];
+            let mut context = Vec::new();
+            if config.context == Context::Memory {
+                let own = &seat.reading.remembered;
+                let has_translation = |held: &Remembered| held.translation.is_some();
+                for (slot, held) in layout.occupants(own, &seat.context, has_translation) {
+                    let entry = match held {
+                        Occupant::Sentence(held) => held.entry.as_ref(),
+                        Occupant::TranslationOf(held) => {
+                            held.translation.as_ref().map(|t| &t.entry)
+                        }
+                        Occupant::EmptySentence => {
+                            empty_sentence.and_then(|held| held.entry.as_ref())
+                        }
+                    };
+                    let entry = entry.ok_or_else(foreign)?;
+                    let rows = entries.place(entry, entry.rows.dims()[0]);
+                    context.push(Block { rows, slot: Some(slot) });
+                }
             }
-            for (slot, remembered) in seat.context.iter().enumerate() {
-                let translation = remembered.and_then(|sentence| sentence.translation.as_ref());
-                let Some(translation) = translation.filter(|_| config.target_context) else {
-                    continue;
-                };
-                let slot = Some(config.target_slot(slot));
-                blocks.push(Block { rows: entries.place(&translation.entry), slot });
-            }
-            seen.push(Seen { source, context: blocks });
+            seen.push(Seen { source, context });
         }
-        let projected = entries.gather(config.decoder_layers);
-        let states = Tensor::cat(states, 0);
+        let projected = gather(&entries.items, config.decoder_layers);
+        let states = Tensor::cat(states.items.into_iter().cloned().collect(), 0);
         Ok(self.decoder.look_at_projected(states, projected, seen))
     }
 }
@@ -233,42 +235,45 @@ fn joined(seats: &[Seat<'_>]) -> SourceBatch {
     SourceBatch { sentences: Packed::new(sentences), translations: Packed::default(), examples }
 }
 
-/// The entries that some sentences look at, each once, one after the other.
-#[derive(Default)]
-struct EntryRows<'a> {
-    entries: Vec<&'a MemoryEntry>,
-    starts: Vec<usize>,
+/// The things that some sentences look at, each once, and where its rows are when all stand one
+/// after the other.
+struct Distinct<'a, T> {
+    items: Vec<&'a T>,
+    /// By address; looked up only.
+    starts: BTreeMap<*const T, usize>,
     rows: usize,
 }
 
-impl<'a> EntryRows<'a> {
-    /// Where the entry's rows are. Neighbouring sentences share entries, so they are looked for.
-    fn place(&mut self, entry: &'a MemoryEntry) -> std::ops::Range<usize> {
-        let length = entry.rows.dims()[0];
-        let known = self.entries.iter().rposition(|known| std::ptr::eq(*known, entry));
-        let start = known.map_or(self.rows, |known| self.starts[known]);
-        if known.is_none() {
-            self.entries.push(entry);
-            self.starts.push(start);
-            self.rows += length;
-        }
-        start..start + length
+impl<T> Default for Distinct<'_, T> {
+    fn default() -> Self {
+        Self { items: Vec::new(), starts: BTreeMap::default(), rows: 0 }
     }
+}
 
-    /// Keys and values of all entries per layer, or nothing where there is no entry.
-    fn gather(&self, layers: usize) -> Option<Vec<KeyValue>> {
-        if self.entries.is_empty() {
-            return None;
-        }
-        let gather = |layer: usize, part: fn(&KeyValue) -> &Tensor<2>| {
-            let parts =
-                self.entries.iter().map(|entry| part(&entry.projected[layer]).clone()).collect();
-            Tensor::cat(parts, 0)
-        };
-        let layer = |layer| KeyValue {
-            key: gather(layer, |keys| &keys.key),
-            value: gather(layer, |keys| &keys.value),
-        };
-        Some((0..layers).map(layer).collect())
+impl<'a, T> Distinct<'a, T> {
+    /// Where the rows of an item are. Neighbouring sentences share entries, and candidate
+    /// translations of a sentence share its states.
+    fn place(&mut self, item: &'a T, rows: usize) -> Range<usize> {
+        let start = *self.starts.entry(item).or_insert_with(|| {
+            self.items.push(item);
+            self.rows += rows;
+            self.rows - rows
+        });
+        start..start + rows
     }
+}
+
+/// Keys and values of all entries per layer, or nothing where there is no entry.
+fn gather(entries: &[&MemoryEntry], layers: usize) -> Option<Vec<KeyValue>> {
+    if entries.is_empty() {
+        return None;
+    }
+    let part = |layer: usize, part: fn(&KeyValue) -> &Tensor<2>| {
+        Tensor::cat(entries.iter().map(|entry| part(&entry.projected[layer]).clone()).collect(), 0)
+    };
+    let layer = |layer| KeyValue {
+        key: part(layer, |keys| &keys.key),
+        value: part(layer, |keys| &keys.value),
+    };
+    Some((0..layers).map(layer).collect())
 }

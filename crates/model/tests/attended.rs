@@ -63,7 +63,7 @@ fn memory_rows_name_slot_and_row() {
         let batch = batch(&[document(3, 4)], config);
         let sources = model.sources(&batch.source).unwrap();
         let last = model.attended(&sources, &batch.targets).unwrap().pop().unwrap();
-        let slots = config.slots(3, Purpose::Inference);
+        let slots = config.layout(Purpose::Inference).positions(3);
         let occupants = slots.iter().copied().chain([Some(3)]).enumerate();
         let expected: Vec<MemoryRow> = occupants
             .filter_map(|(slot, sentence)| {
@@ -98,7 +98,7 @@ fn a_memory_is_looked_at_as_a_batch_is() {
         let readings = model.read(&Packed::new(&sentences)).unwrap();
         let seats: Vec<Seat<'_>> = (0..5)
             .map(|position| {
-                let slots = model.config().slots(position, Purpose::Inference);
+                let slots = model.config().layout(Purpose::Inference).positions(position);
                 let context = slots.iter().map(|s| s.map(|s| &readings[s].remembered)).collect();
                 Seat { reading: &readings[position], context }
             })

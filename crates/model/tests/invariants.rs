@@ -91,7 +91,7 @@ fn stream(model: &Model, sources: &[Vec<u32>], targets: &[Vec<u32>]) -> Vec<Vec<
     let mut all = Vec::new();
     for (position, (source, target)) in sources.iter().zip(targets).enumerate() {
         let reading = model.read(&Packed::new([source])).unwrap().pop().unwrap();
-        let slots = model.config().slots(position, Purpose::Training);
+        let slots = model.config().layout(Purpose::Training).positions(position);
         let context = slots.iter().map(|slot| slot.map(|slot| &past[slot])).collect();
         let sources = model.recall(&[Seat { reading: &reading, context }]).unwrap();
         let logits = model.score_targets(&Packed::new([target]), &sources).unwrap();

@@ -19,7 +19,10 @@ fn sources(model: &Model, sentences: usize) -> abridge_model::Sources {
         tokens
     });
     let examples = (0..sentences)
-        .map(|source| Example { source, context: model.config().slots(source, Purpose::Inference) })
+        .map(|source| Example {
+            source,
+            context: model.config().layout(Purpose::Inference).positions(source),
+        })
         .collect();
     model
         .sources(&SourceBatch {

@@ -99,7 +99,7 @@ impl Case {
             sentences.extend(history.iter().map(sentence));
             sentences.push(sentence(&example["src"]));
             targets.push(sentence(&example["tgt"]));
-            let slots = self.config.slots(history.len(), purpose);
+            let slots = self.config.layout(purpose).positions(history.len());
             let context = slots.iter().map(|slot| slot.map(|slot| first + slot)).collect();
             examples.push(Example { source: sentences.len() - 1, context });
         }

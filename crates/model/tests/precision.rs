@@ -121,7 +121,7 @@ fn logits(precision: Precision) -> Option<(Vec<f32>, Vec<f32>)> {
     let text: Vec<Vec<u32>> = (0..4).map(|i| vec![7 + i, 30 + 5 * i, 100 + i, END]).collect();
     let examples = (0..4).map(|source| Example {
         source,
-        context: model.config().slots(source, Purpose::Inference),
+        context: model.config().layout(Purpose::Inference).positions(source),
     });
     let batch = SourceBatch {
         sentences: Packed::new(&text),

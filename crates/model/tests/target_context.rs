@@ -71,7 +71,7 @@ fn reading_one_by_one_gives_the_same_as_all_at_once() {
         let mut past: Vec<Remembered> = Vec::new();
         for (position, (source, target)) in document.0.iter().zip(&document.1).enumerate() {
             let reading = model.read(&Packed::new([source])).unwrap().remove(0);
-            let slots = model.config().slots(position, Purpose::Inference);
+            let slots = model.config().layout(Purpose::Inference).positions(position);
             let context = slots.iter().map(|slot| slot.map(|slot| &past[slot])).collect();
             let sources = model.recall(&[Seat { reading: &reading, context }]).unwrap();
             let target = Packed::new([target]);

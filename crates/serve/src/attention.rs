@@ -96,6 +96,7 @@ impl Looked {
         let part = translation.parts.first()?;
         let attention = part.attention.as_ref()?;
         let config = translator.model().config();
+        let layout = translator.layout();
         let tokens = &translation.hypotheses.first()?.tokens;
         let first = tokens.iter().position(|token| *token == END).map_or(tokens.len(), |at| at + 1);
         let target = Words::new(translator.target(), &tokens[..first]);
@@ -138,14 +139,15 @@ impl Looked {
                 })
                 .collect();
             Some(LookedSentence {
-                distance: config.context_size.saturating_sub(*slot),
+                distance: layout.place(*slot).back(),
                 weights: by_word(&over_words),
                 entry_weights: by_word(&rows),
                 shares: rounded(shares),
                 words: words.words,
             })
         });
-        let context = context.collect();
+        let mut context: Vec<LookedSentence> = context.collect();
+        context.sort_by_key(|sentence| std::cmp::Reverse(sentence.distance));
         Some(Self {
             source_weights: by_word(&source_rows),
             source: source.words,

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use abridge_corpus::batch::{BatchSettings, Order};
-use abridge_model::{ModelConfig, Preset, Width};
+use abridge_model::{ModelConfig, Preset, Purpose, Width};
 use serde::{Deserialize, Serialize};
 
 mod groups;
@@ -131,9 +131,8 @@ impl TrainRecipe {
             Batching::Sentences => Order::published(),
         };
         BatchSettings {
-            context_size: config.context_size,
+            layout: config.layout(Purpose::Training),
             max_tokens: self.batches.max_tokens,
-            target_context: config.target_context,
             seed: self.seed.0,
             order,
         }

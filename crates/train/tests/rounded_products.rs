@@ -22,7 +22,7 @@ fn batch(model: &Model) -> Batch {
     };
     let example = |position| Example {
         source: position,
-        context: model.config().slots(position, Purpose::Training),
+        context: model.config().layout(Purpose::Training).positions(position),
     };
     let source = SourceBatch {
         sentences: Packed::new((0..SENTENCES).map(sentence).collect::<Vec<_>>()),

@@ -1,14 +1,14 @@
 """Runs CTranslate2 with the weights of a sentence-level model of abridge, beside `translate.rs`.
 
-    cargo bench -p abridge-translate -- --width base --preset sentence --export exported
-    cargo bench -p abridge-translate -- --width base --preset sentence
+    cargo bench -p abridge-translate --bench translate -- --width base --preset sentence --export exported
+    cargo bench -p abridge-translate --bench translate -- --width base --preset sentence
     pip install ctranslate2 safetensors numpy
     python crates/translate/benches/beside_ctranslate2.py exported --program target/release/abridge
 
 With a trained model and a text of its language the translations end where the model ends them:
 
-    cargo bench -p abridge-translate -- --model M --text talk.en --sentences 1000 --export exported
-    cargo bench -p abridge-translate -- --model M --text talk.en --sentences 1000
+    cargo bench -p abridge-translate --bench translate -- --model M --text talk.en --sentences 1000 --export exported
+    cargo bench -p abridge-translate --bench translate -- --model M --text talk.en --sentences 1000
     python crates/translate/benches/beside_ctranslate2.py exported --model M
 
 It first checks that both programs mean the same network: greedy translations of a few sentences are

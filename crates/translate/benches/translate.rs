@@ -1,13 +1,13 @@
 //! Tokens and sentences per second of translation.
 //!
 //! ```text
-//! cargo bench -p abridge-translate                                      # width small, some minutes
-//! cargo bench -p abridge-translate -- --width base --sentences 64
-//! cargo bench -p abridge-translate -- --preset grouping --context 0,1,3,10 --beam 1
-//! cargo bench -p abridge-translate -- --model runs/grouping/model --text talk.en
-//! cargo bench -p abridge-translate -- --width base --preset sentence --export exported
-//! cargo bench -p abridge-translate -- --model exported/int8 --length 25  # what quantize made of it
-//! cargo bench -p abridge-translate -- --model sentence/model --text talk.en --export exported
+//! cargo bench -p abridge-translate --bench translate                    # width small, some minutes
+//! cargo bench -p abridge-translate --bench translate -- --width base --sentences 64
+//! cargo bench -p abridge-translate --bench translate -- --preset grouping --context 0,1,3,10 --beam 1
+//! cargo bench -p abridge-translate --bench translate -- --model runs/grouping/model --text talk.en
+//! cargo bench -p abridge-translate --bench translate -- --width base --preset sentence --export exported
+//! cargo bench -p abridge-translate --bench translate -- --model exported/int8 --length 25  # what quantize made of it
+//! cargo bench -p abridge-translate --bench translate -- --model sentence/model --text talk.en --export exported
 //! ```
 //!
 //! Without `--model` the networks have random weights, which never end a sentence, so every

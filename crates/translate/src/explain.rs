@@ -5,7 +5,7 @@ use std::ops::Range;
 use abridge_corpus::Tokenizer;
 use abridge_model::config::ShortenerConfig;
 use abridge_model::tokens::END;
-use abridge_model::{AttentionWeights, MemoryEntry, ModelConfig, Purpose, Remembered};
+use abridge_model::{AttentionWeights, MemoryEntry, ModelConfig, Remembered};
 
 use crate::translation::{Attention, Translation};
 use crate::translator::Translator;
@@ -95,9 +95,8 @@ impl Translator {
     /// A sentence and, where it is remembered, its translation.
     fn held(&self, slot: usize, remembered: &Remembered) -> Vec<Held> {
         let config = self.model().config();
-        let size = config.context_size;
-        let place = config.slots(size, Purpose::Inference).get(slot).copied().flatten();
-        let back = place.map_or(0, |place| size - place);
+        let layout = self.layout();
+        let back = layout.place(slot).back();
         let entry = remembered.entry.as_ref();
         let mut held = vec![Held {
             slot,
@@ -107,7 +106,7 @@ impl Translator {
             origins: origins(config, remembered.tokens.len(), entry),
         }];
         held.extend(remembered.translation.as_ref().map(|translation| Held {
-            slot: config.target_slot(slot),
+            slot: layout.translation_slot(slot),
             back,
             is_translation: true,
             words: words(self.target(), &translation.tokens),

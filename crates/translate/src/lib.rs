@@ -12,6 +12,7 @@
 #![forbid(unsafe_code)]
 #![warn(clippy::print_stderr, clippy::print_stdout)]
 
+mod batches;
 mod beam;
 mod candidates;
 mod documents;
@@ -29,8 +30,10 @@ mod stored;
 mod translation;
 mod translator;
 mod turns;
+mod walk;
 mod workers;
 
+pub use batches::BATCH_SENTENCES;
 pub use beam::{Hypothesis, beam_search, beam_search_with};
 pub use documents::DocumentSettings;
 pub use error::{Error, Result};
@@ -41,4 +44,4 @@ pub use session::Session;
 pub use settings::{BeamSettings, Sampling};
 pub use translation::{Attention, Part, Rendition, Translation};
 pub use translator::Translator;
-pub use turns::{BATCH_SENTENCES, Control, Turn};
+pub use turns::{Control, Turn};

@@ -1,14 +1,23 @@
 //! How probable given translations are.
+//!
+//! Scoring walks the path of translation: each distinct sentence of the requests is read once,
+//! however many requests have it as their source or in their context, and the decoder looks at
+//! what was remembered of it.
 
+use std::collections::BTreeMap;
+
+use abridge_corpus::tokenizer::Encoder;
 use abridge_model::tokens::END;
-use abridge_model::{Batch, Dropout, Example, Packed, SourceBatch};
-use burn::tensor::activation::log_softmax;
+use abridge_model::{Packed, Reading, Remembered, Seat};
 
-use crate::translator::Translator;
+use crate::batches::{BATCH_SENTENCES, BATCH_TOKENS, Limits};
+use crate::translator::{Translator, sentence_tokens};
+use crate::turns::Control;
 use crate::{Error, Result};
 
-/// Tokens of a batch, source and candidates together.
-const BATCH_TOKENS: usize = 3000;
+/// Source tokens per thread that are kept in memory together. At the paper's width a token takes
+/// up to 28 KiB.
+const WINDOW_TOKENS: usize = 8000;
 
 /// A sentence with the sentences before it and candidate translations.
 #[derive(Clone, Copy, Debug)]
@@ -35,6 +44,14 @@ pub struct Score {
 }
 
 impl Score {
+    fn new(token_scores: Vec<f32>) -> Self {
+        Self {
+            sum: token_scores.iter().map(|&score| f64::from(score)).sum(),
+            tokens: token_scores.len(),
+            token_scores,
+        }
+    }
+
     /// The log-probability per token: what candidates are ranked by.
     pub fn mean(&self) -> f64 {
         self.sum / self.tokens as f64
@@ -42,127 +59,183 @@ impl Score {
 }
 
 impl Translator {
-    /// Scores candidates; those of one request share the encoding of its source.
+    /// Scores candidates. `done` hears how many requests have just been finished.
     pub fn score(
         &self,
         requests: &[ScoreRequest<'_>],
         done: &(dyn Fn(usize) + Sync),
     ) -> Result<Vec<Vec<Score>>> {
-        let size = |request: &ScoreRequest<'_>| {
-            // A rough measure in characters is enough to keep batches of a similar size.
-            let texts = request.candidates.iter().map(String::len).sum::<usize>();
-            (texts + request.source.len()) / 4
+        let mut scores = Vec::with_capacity(requests.len());
+        while scores.len() < requests.len() {
+            scores.extend(Window::new(self, requests, scores.len())?.score(done)?);
+        }
+        Ok(scores)
+    }
+}
+
+/// Consecutive requests whose sentences are read together.
+struct Window<'a> {
+    translator: &'a Translator,
+    requests: Vec<Prepared>,
+    sources: Distinct<'a>,
+    /// The translations that a memory holds.
+    translations: Distinct<'a>,
+}
+
+/// A request whose texts have become tokens.
+struct Prepared {
+    /// The sentence, among the distinct ones of the window.
+    source: usize,
+    /// The sentences before it, nearest first.
+    context: Vec<Held>,
+    /// Each candidate, the end included.
+    candidates: Vec<Vec<u32>>,
+}
+
+/// A sentence of a context, and its translation where the memory holds it.
+type Held = (usize, Option<usize>);
+
+/// Distinct texts as tokens, in the order in which they first came.
+#[derive(Default)]
+struct Distinct<'a> {
+    places: BTreeMap<&'a str, usize>,
+    texts: Vec<Vec<u32>>,
+}
+
+impl<'a> Distinct<'a> {
+    fn place(&mut self, text: &'a str, tokens: impl FnOnce() -> Vec<u32>) -> usize {
+        *self.places.entry(text).or_insert_with(|| {
+            self.texts.push(tokens());
+            self.texts.len() - 1
+        })
+    }
+}
+
+impl<'a> Window<'a> {
+    /// As many requests from `first` on as fit into a window; at least one.
+    fn new(
+        translator: &'a Translator,
+        requests: &[ScoreRequest<'a>],
+        first: usize,
+    ) -> Result<Self> {
+        let mut window = Self {
+            translator,
+            requests: Vec::new(),
+            sources: Distinct::default(),
+            translations: Distinct::default(),
         };
-        let batches = cut(requests.iter().map(size));
-        let scores = self.workers().run(batches, |range: std::ops::Range<usize>| {
-            let count = range.len();
-            let scores = self.score_batch(&requests[range.clone()], range.start)?;
-            done(count);
-            Ok(scores)
-        })?;
-        Ok(scores.into_iter().flatten().collect())
+        let mut encoder = translator.source().encoder();
+        let most = WINDOW_TOKENS * translator.threads();
+        let mut filled = 0;
+        for (place, request) in requests.iter().enumerate().skip(first) {
+            if filled >= most {
+                break;
+            }
+            let before = window.sources.texts.len();
+            window.add(request, &mut encoder)?;
+            let new = window.sources.texts[before..].iter().map(Vec::len);
+            filled += new.clone().sum::<usize>();
+            let longest = translator.model().config().max_positions;
+            if let Some(tokens) = new.max().filter(|&tokens| tokens > longest) {
+                return Err(Error::TooLong { sentence: place + 1, tokens, most: longest });
+            }
+        }
+        Ok(window)
     }
 
-    /// Scores some requests; `start` is the place of the first, for errors.
-    fn score_batch(&self, requests: &[ScoreRequest<'_>], start: usize) -> Result<Vec<Vec<Score>>> {
-        let most = self.context(None)?;
-        let longest = self.model().config().max_positions;
-        let mut sentences = Vec::new();
-        let mut translations: Vec<Vec<u32>> = Vec::new();
-        let mut examples = Vec::new();
-        let mut targets = Vec::new();
-        for (place, request) in requests.iter().enumerate() {
-            let first = sentences.len();
-            let past = request.context.len().min(most);
-            let context = &request.context[request.context.len() - past..];
-            sentences.extend(context.iter().map(|sentence| self.encode(sentence)));
-            if self.model().config().target_context {
-                // Aligned at their ends: the newest translation is that of the newest sentence.
-                let known = request.context_translations;
-                translations.extend((0..past).rev().map(|back| {
-                    let place = known.len().checked_sub(back + 1);
-                    place.map_or_else(Vec::new, |place| self.translation_tokens(&known[place]))
-                }));
-                translations.push(Vec::new());
-            }
-            sentences.push(self.encode(request.source));
-            if let Some(long) = sentences[first..].iter().find(|tokens| tokens.len() > longest) {
-                let (sentence, tokens) = (start + place + 1, long.len());
-                return Err(Error::TooLong { sentence, tokens, most: longest });
-            }
-            let example = Example {
-                source: first + past,
-                context: self
-                    .slots(past)
-                    .iter()
-                    .map(|slot| slot.map(|slot| first + slot))
-                    .collect(),
-            };
-            for candidate in request.candidates {
-                examples.push(example.clone());
-                let mut tokens = self.target().encode(candidate);
-                tokens.push(END);
-                targets.push(tokens);
-            }
-        }
-        if targets.is_empty() {
-            return Ok(vec![Vec::new(); requests.len()]);
-        }
-        let source = SourceBatch {
-            sentences: Packed::new(sentences),
-            translations: Packed::new(translations),
-            examples,
-        };
-        let batch = Batch { source, targets: Packed::new(&targets) };
-        let logits = self.model().forward(&batch, &mut Dropout::off())?;
-        let [_, vocabulary] = logits.dims();
-        let all: Vec<f32> = log_softmax(logits, 1).into_data().iter::<f32>().collect();
-        let tokens = batch.targets.tokens();
-        let mut ranges = batch.targets.segments().ranges();
-        let scored = requests.iter().map(|request| {
-            let own = ranges.by_ref().take(request.candidates.len());
-            own.map(|range| {
-                let token_scores: Vec<f32> =
-                    range.map(|row| all[row * vocabulary + tokens[row] as usize]).collect();
-                Score {
-                    sum: token_scores.iter().map(|&score| f64::from(score)).sum(),
-                    tokens: token_scores.len(),
-                    token_scores,
-                }
-            })
-            .collect()
+    fn add(&mut self, request: &ScoreRequest<'a>, encoder: &mut Encoder<'_>) -> Result<()> {
+        let translator = self.translator;
+        let mut read = |text: &'a str| self.sources.place(text, || sentence_tokens(encoder, text));
+        let source = read(request.source);
+        let most = translator.context(None)?;
+        let holds_translations = translator.layout().holds_translations;
+        // Aligned at their ends: the newest translation is that of the newest sentence.
+        let mut known = request.context_translations.iter().rev().filter(|_| holds_translations);
+        let context = request.context.iter().rev().take(most).map(|sentence| {
+            let translation = known
+                .next()
+                .map(|text| self.translations.place(text, || translator.translation_tokens(text)));
+            (read(sentence), translation)
         });
-        Ok(scored.collect())
+        let context = context.collect();
+        let candidates = request.candidates.iter().map(|candidate| {
+            let mut tokens = translator.target().encode(candidate);
+            tokens.push(END);
+            tokens
+        });
+        self.requests.push(Prepared { source, context, candidates: candidates.collect() });
+        Ok(())
     }
-}
 
-/// Consecutive ranges whose sizes together stay within a batch.
-fn cut(sizes: impl Iterator<Item = usize>) -> Vec<std::ops::Range<usize>> {
-    let mut ranges: Vec<std::ops::Range<usize>> = Vec::new();
-    let mut filled = 0;
-    for (index, size) in sizes.enumerate() {
-        match ranges.last_mut() {
-            Some(range) if filled + size <= BATCH_TOKENS => {
-                range.end = index + 1;
-                filled += size;
+    fn score(&self, done: &(dyn Fn(usize) + Sync)) -> Result<Vec<Vec<Score>>> {
+        let readings = self.translator.read_all(&self.sources.texts, &Control::default())?;
+        let translated = self.read_translations(&readings)?;
+        let remembered = |held: &Held| match held {
+            (sentence, None) => &readings[*sentence].remembered,
+            translated_too => &translated[translated_too],
+        };
+        let length = |place: usize| self.requests[place].tokens();
+        // Several batches per thread, so that no thread waits long for the last.
+        let count = (self.requests.len() / (2 * self.translator.threads())).max(BATCH_SENTENCES);
+        let limits = Limits { count, tokens: BATCH_TOKENS };
+        self.translator.in_batches(0..self.requests.len(), length, limits, |batch| {
+            let mut seats = Vec::new();
+            let mut candidates = Vec::new();
+            for request in batch.iter().map(|&place| &self.requests[place]) {
+                let seat = Seat {
+                    reading: &readings[request.source],
+                    context: self
+                        .translator
+                        .layout()
+                        .context(|back| request.context.get(back - 1).map(remembered)),
+                };
+                seats.extend(request.candidates.iter().map(|_| seat.clone()));
+                candidates.extend(&request.candidates);
             }
-            _ => {
-                ranges.push(index..index + 1);
-                filled = size;
-            }
+            let scores = self.score_seats(&seats, &Packed::new(candidates))?;
+            done(batch.len());
+            let mut scores = scores.into_iter();
+            let of_request = |&place: &usize| {
+                scores.by_ref().take(self.requests[place].candidates.len()).collect()
+            };
+            Ok(batch.iter().map(of_request).collect())
+        })
+    }
+
+    fn score_seats(&self, seats: &[Seat<'_>], candidates: &Packed) -> Result<Vec<Score>> {
+        if seats.is_empty() {
+            return Ok(Vec::new());
         }
+        let model = self.translator.model();
+        let scores = model.log_probabilities(candidates, &model.recall(seats)?)?;
+        let of_candidate = candidates.segments().ranges().map(|range| scores[range].to_vec());
+        Ok(of_candidate.map(Score::new).collect())
     }
-    ranges
+
+    /// The sentences of contexts whose translations the memory holds, too.
+    fn read_translations(&self, readings: &[Reading]) -> Result<BTreeMap<Held, Remembered>> {
+        let texts = &self.translations.texts;
+        let length = |place: usize| texts[place].len();
+        let all = 0..texts.len();
+        let translations =
+            self.translator.in_batches(all, length, Control::default().limits(), |batch| {
+                let tokens = batch.iter().map(|&place| &texts[place]);
+                Ok(self.translator.model().read_translations(&Packed::new(tokens))?)
+            })?;
+        let mut remembered = BTreeMap::new();
+        for held in self.requests.iter().flat_map(|request| &request.context) {
+            let (sentence, Some(translation)) = *held else { continue };
+            remembered.entry(*held).or_insert_with(|| Remembered {
+                translation: Some(translations[translation].clone()),
+                ..readings[sentence].remembered.clone()
+            });
+        }
+        Ok(remembered)
+    }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn ranges_cover_everything_once() {
-        let sizes = [10, 2990, 1, 5000, 2, 2998, 1];
-        assert_eq!(cut(sizes.into_iter()), [0..2, 2..3, 3..4, 4..6, 6..7]);
-        assert!(cut(std::iter::empty()).is_empty());
+impl Prepared {
+    fn tokens(&self) -> usize {
+        self.candidates.iter().map(Vec::len).sum()
     }
 }

@@ -8,7 +8,7 @@
 use std::collections::VecDeque;
 
 use abridge_model::config::Context;
-use abridge_model::{Purpose, Remembered};
+use abridge_model::{MemoryLayout, Purpose, Remembered};
 
 use crate::settings::BeamSettings;
 use crate::translation::Translation;
@@ -113,8 +113,8 @@ impl Translator {
         }
     }
 
-    /// For each slot the place of its sentence among the `past` ones that are remembered.
-    pub(crate) fn slots(&self, past: usize) -> Vec<Option<usize>> {
-        self.model().config().slots(past, Purpose::Inference)
+    /// Which of the sentences before stands in which slot.
+    pub fn layout(&self) -> MemoryLayout {
+        self.model().config().layout(Purpose::Inference)
     }
 }

@@ -3,6 +3,12 @@
 //! Cuts are made after punctuation where that is enough, else between words, else anywhere between
 //! two characters.
 
+use abridge_corpus::tokenizer::Encoder;
+use abridge_model::tokens::END;
+
+use crate::settings::BeamSettings;
+use crate::translator::{Translator, sentence_tokens};
+
 /// A part of a sentence, and what stood after it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct SplitPart<'a> {
@@ -117,6 +123,46 @@ fn halves(text: &str) -> Vec<&str> {
         middle = text.char_indices().nth(1).map_or(text.len(), |(place, _)| place);
     }
     vec![&text[..middle], &text[middle..]]
+}
+
+impl Translator {
+    /// The tokens of a sentence in parts that the model can read and whose translations may be as
+    /// long as they are, each with what joins it to the next.
+    pub(crate) fn parts(
+        &self,
+        sentence: &str,
+        settings: &BeamSettings,
+        encoder: &mut Encoder<'_>,
+    ) -> Vec<(Vec<u32>, &'static str)> {
+        let most = self.longest_part(settings);
+        let whole = sentence_tokens(encoder, sentence);
+        if whole.len() <= most {
+            return vec![(whole, "")];
+        }
+        let mut size = |text: &str| sentence_tokens(encoder, text).len();
+        let parts = split(sentence, most, &mut size);
+        parts
+            .into_iter()
+            .map(|SplitPart { text, joint }| {
+                let mut tokens = sentence_tokens(encoder, text);
+                // One character may be more tokens than fit only if hardly any fit.
+                tokens.truncate(most.saturating_sub(1).max(1));
+                if tokens.last() != Some(&END) {
+                    tokens.push(END);
+                }
+                (tokens, joint)
+            })
+            .collect()
+    }
+
+    /// The most source tokens, the end included, that are translated at once; a longer sentence is
+    /// translated in parts. It is what the model has positions for, or the longest translation if
+    /// that is less, so that no translation is cut for want of room.
+    pub fn longest_part(&self, settings: &BeamSettings) -> usize {
+        // A short limit is a wish for short translations, not for short parts.
+        let room = settings.max_length.max(100) + 1;
+        self.model().config().max_positions.min(room).max(2)
+    }
 }
 
 #[cfg(test)]

@@ -42,7 +42,8 @@ pub struct Part {
 pub struct Attention {
     /// The weights.
     pub weights: Attended,
-    /// The sentences that the slots hold: tokens, entries and group weights.
+    /// The sentences that the slots hold, by [`MemoryLayout`](abridge_model::MemoryLayout): tokens,
+    /// entries and group weights.
     pub slots: Vec<(usize, Remembered)>,
 }
 

@@ -180,11 +180,6 @@ impl Translator {
         &self.workers
     }
 
-    /// The tokens of a sentence, the end included. White space alone is nothing.
-    pub(crate) fn encode(&self, sentence: &str) -> Vec<u32> {
-        sentence_tokens(&mut self.source.encoder(), sentence)
-    }
-
     /// The tokens of a translation that the memory is to hold, the end included.
     ///
     /// Always those of the text, also where a search found it in other pieces: so a document goes
@@ -199,7 +194,7 @@ impl Translator {
     }
 }
 
-/// As [`Translator::encode`], with an encoder that remembers words.
+/// The tokens of a sentence, the end included. White space alone is nothing.
 pub(crate) fn sentence_tokens(encoder: &mut Encoder<'_>, sentence: &str) -> Vec<u32> {
     let mut tokens = Vec::new();
     if !sentence.trim().is_empty() {

@@ -66,7 +66,7 @@ impl Case {
                 let mut sentences: Vec<Vec<u32>> = history.iter().map(tokens).collect();
                 sentences.push(tokens(&example["src"]));
                 let source = history.len();
-                let context = self.model.config().slots(source, Purpose::Training);
+                let context = self.model.config().layout(Purpose::Training).positions(source);
                 let examples = vec![Example { source, context }];
                 SourceBatch {
                     sentences: Packed::new(sentences),

@@ -92,7 +92,7 @@ fn re_encoded(translator: &Translator, document: &[String]) -> Vec<Vec<u32>> {
     };
     let sentences: Vec<Vec<u32>> = document.iter().map(tokens).collect();
     let one = |position: usize| {
-        let context = model.config().slots(position, Purpose::Inference);
+        let context = model.config().layout(Purpose::Inference).positions(position);
         let batch = SourceBatch {
             sentences: Packed::new(&sentences),
             translations: Packed::default(),

@@ -5,7 +5,8 @@ use std::path::PathBuf;
 
 use abridge_corpus::{Document, Format, Input, read};
 use abridge_evaluate::{
-    CxmiReport, CxmiSettings, Field, Gain, Signature, cxmi, cxmi_sentences, documents_hash,
+    CxmiReport, CxmiSettings, Field, Gain, Signature, context_order, cxmi, cxmi_sentences,
+    documents_hash,
 };
 use abridge_model::DeviceKind;
 use abridge_translate::Translator;
@@ -130,12 +131,11 @@ impl Cxmi {
         context: usize,
     ) -> Signature {
         let short = |hash: &str| hash[..hash.len().min(12)].to_owned();
-        let mirrored = translator.model().config().as_published;
         Signature::custom(vec![
             Field::new("model", "m", short(translator.hash())),
             Field::new("set", "set", short(&documents_hash(documents))),
             Field::new("context", "ctx", context.to_string()),
-            Field::new("order", "o", if mirrored { "newest-first" } else { "oldest-first" }),
+            Field::new("order", "o", context_order(translator)),
             Field::new("seed", "seed", self.seed.to_string()),
             Field::new("version", "v", concat!("abridge-", env!("CARGO_PKG_VERSION"))),
         ])

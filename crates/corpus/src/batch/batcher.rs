@@ -84,6 +84,7 @@ impl Batcher {
 
     /// Gathers the tokens of a planned batch: one example per planned sentence, in order.
     pub fn build(&self, planned: &PlannedBatch) -> Batch {
+        let layout = self.settings.layout;
         let mut batch = Batch::default();
         let source = &mut batch.source;
         // Looked up only; the order comes from the plan.
@@ -91,23 +92,21 @@ impl Batcher {
         let mut place = |sentence: usize| {
             *places.entry(sentence).or_insert_with(|| {
                 self.push(Side::Source, sentence, &mut source.sentences);
-                if self.settings.target_context {
+                if layout.holds_translations {
                     self.push(Side::Target, sentence, &mut source.translations);
                 }
                 source.sentences.len() - 1
             })
         };
-        let context_size = self.settings.context_size;
         let mut document = 0..0;
         for &sentence in &planned.sentences {
             if !document.contains(&sentence) {
                 document = self.store.document(self.store.document_of(sentence));
             }
-            let context = (1..=context_size).rev().map(|distance| {
-                let previous = sentence.checked_sub(distance)?;
+            let context = layout.context(|back| {
+                let previous = sentence.checked_sub(back)?;
                 (previous >= document.start).then(|| place(previous))
             });
-            let context = context.collect();
             source.examples.push(Example { source: place(sentence), context });
             self.push(Side::Target, sentence, &mut batch.targets);
         }

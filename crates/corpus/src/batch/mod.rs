@@ -20,6 +20,7 @@ mod runs;
 mod sampler;
 mod shuffled;
 
+use abridge_base::MemoryLayout;
 use serde::{Deserialize, Serialize};
 
 pub use batcher::Batcher;
@@ -62,29 +63,25 @@ impl Order {
 }
 
 /// How batches are made.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BatchSettings {
-    /// How many previous sentences a sentence sees at most.
-    pub context_size: usize,
+    /// Which of the sentences before stands in which slot, and whether the memory holds their
+    /// translations, too.
+    pub layout: MemoryLayout,
     /// The budget: for runs, source tokens and target tokens each stay within it; for shuffled
     /// batches, sentences × largest size. A sentence that is larger alone gets a batch of its own.
     pub max_tokens: usize,
-    /// Whether batches also hold the translations of the sentences that are context.
-    #[serde(default)]
-    pub target_context: bool,
     /// Where all randomness comes from.
     pub seed: u64,
     /// Runs or single sentences.
-    #[serde(flatten)]
     pub order: Order,
 }
 
 impl Default for BatchSettings {
     fn default() -> Self {
         Self {
-            context_size: 1,
+            layout: MemoryLayout { context_size: 1, ..MemoryLayout::default() },
             max_tokens: 4096,
-            target_context: false,
             seed: 42,
             order: Order::default(),
         }

@@ -147,7 +147,7 @@ fn cut(
     let mut start = document.start;
     let mut limit = 1 + random.below(run_length);
     while start < document.end {
-        let first_context = start.saturating_sub(settings.context_size).max(document.start);
+        let first_context = start.saturating_sub(settings.layout.context_size).max(document.start);
         let context: usize =
             (first_context..start).map(|s| store.length(Side::Source, s) + 1).sum();
         let mut cost = Cost { source: context, target: 0 };

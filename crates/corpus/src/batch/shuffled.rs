@@ -52,7 +52,7 @@ pub fn compose(
     longest: usize,
     multiple: usize,
 ) -> Plan {
-    let sizes = sizes(store, settings.context_size);
+    let sizes = sizes(store, settings.layout.context_size);
     let (mut kept, dropped): (Vec<usize>, Vec<usize>) =
         (0..sizes.len()).partition(|&sentence| sizes[sentence].larger() <= longest);
     Random::keyed(&[COMPOSITION, settings.seed]).shuffle(&mut kept);

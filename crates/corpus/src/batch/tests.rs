@@ -35,7 +35,8 @@ pub fn store_of(documents: &[Vec<(usize, usize)>]) -> TokenStore {
 }
 
 pub fn settings(context_size: usize, max_tokens: usize, order: Order) -> BatchSettings {
-    BatchSettings { context_size, max_tokens, seed: 7, order, ..BatchSettings::default() }
+    let layout = MemoryLayout { context_size, ..MemoryLayout::default() };
+    BatchSettings { layout, max_tokens, seed: 7, order }
 }
 
 /// A document-start pattern that all tests of fixed expectation share.
@@ -103,7 +104,8 @@ fn published_batches_are_multiples_and_never_exceed_the_budget() {
     // Context counts against the budget: more context, more batches.
     let batches = |context_size| {
         let order = Order::published();
-        let settings = BatchSettings { context_size, order, ..settings };
+        let layout = MemoryLayout { context_size, ..settings.layout };
+        let settings = BatchSettings { layout, order, ..settings };
         Batcher::new(Arc::clone(&store), settings).unwrap().plan(0).batches.len()
     };
     assert!(batches(0) * 2 < batches(3));

@@ -25,13 +25,12 @@ pub struct Identity {
 impl Identity {
     /// The identity of scores of a model with so many sentences of context.
     pub fn new(translator: &Translator, set: &ContrastiveSet, context: usize) -> Self {
-        let mirrored = translator.model().config().as_published;
         Self {
             tool: concat!("abridge-", env!("CARGO_PKG_VERSION")).to_owned(),
             model: translator.hash().to_owned(),
             set: set_hash(set),
             context,
-            order: if mirrored { "newest-first" } else { "oldest-first" }.to_owned(),
+            order: context_order(translator).to_owned(),
         }
     }
 
@@ -60,6 +59,11 @@ impl Identity {
         .find(|(_, own, others)| own != others)
         .map(|(what, own, others)| format!("another {what}: {others}, not {own}"))
     }
+}
+
+/// In which order the slots of the context are filled, for signatures.
+pub fn context_order(translator: &Translator) -> &'static str {
+    if translator.layout().is_mirrored { "newest-first" } else { "oldest-first" }
 }
 
 /// The hash of a set: of its sentences, contexts and candidates, wherever the files lie.

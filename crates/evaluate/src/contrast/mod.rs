@@ -11,6 +11,6 @@ mod scoring;
 
 pub use checks::{check_context, check_languages, limit_context};
 pub use comparison::{Comparison as ContrastiveComparison, ComparisonRow, McNemar};
-pub use identity::{Identity, set_hash};
+pub use identity::{Identity, context_order, set_hash};
 pub use report::{Accuracy, ContrastiveReport, is_preferred};
 pub use scoring::{part_file, read_scores, score_set, write_scores};

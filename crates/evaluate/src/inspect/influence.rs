@@ -9,7 +9,6 @@ use abridge_corpus::Tokenizer;
 use abridge_model::tokens::END;
 use abridge_model::{Model, Packed, Purpose, Reading, Remembered, Seat};
 use abridge_translate::Result;
-use burn::tensor::activation::log_softmax;
 
 /// Variants of the context that are scored together.
 const VARIANTS: usize = 32;
@@ -32,7 +31,7 @@ pub(super) fn influence(
     position: usize,
     target: &[u32],
 ) -> Result<Influence> {
-    let slots = model.config().slots(position, Purpose::Inference);
+    let slots = model.config().layout(Purpose::Inference).positions(position);
     let tokens_of = |sentence: usize| readings[sentence].remembered.tokens.as_slice();
     let mut left_out = Vec::new();
     for (slot, sentence) in slots.iter().enumerate() {
@@ -78,11 +77,7 @@ pub(super) fn influence(
 /// The log-probability of each token of the same translation for each seat.
 fn score(model: &Model, seats: &[Seat<'_>], target: &[u32]) -> Result<Vec<Vec<f32>>> {
     let targets = Packed::new(seats.iter().map(|_| target));
-    let logits = model.score_targets(&targets, &model.recall(seats)?)?;
-    let [_, vocabulary] = logits.dims();
-    let all: Vec<f32> = log_softmax(logits, 1).into_data().iter::<f32>().collect();
-    let row = |(row, token): (usize, &u32)| all[row * vocabulary + *token as usize];
-    let scores: Vec<f32> = targets.tokens().iter().enumerate().map(row).collect();
+    let scores = model.log_probabilities(&targets, &model.recall(seats)?)?;
     Ok(scores.chunks_exact(target.len()).map(<[f32]>::to_vec).collect())
 }
 

@@ -5,7 +5,7 @@ use std::path::Path;
 use abridge_corpus::Document;
 use abridge_model::config::{Context, Pooling, ShortenerConfig};
 use abridge_model::tokens::END;
-use abridge_model::{Attended, ModelConfig, Packed, Purpose, Reading, Seat};
+use abridge_model::{Attended, ModelConfig, Occupant, Packed, Reading, Seat};
 use abridge_translate::{BeamSettings, Result, Translator, origins};
 use burn::tensor::{Device, Tensor};
 
@@ -63,11 +63,10 @@ impl Inspector {
                 .clone()
                 .map(|position| Seat {
                     reading: &readings[position],
-                    context: config
-                        .slots(position, Purpose::Inference)
-                        .into_iter()
-                        .map(|slot| slot.map(|slot| &readings[slot].remembered))
-                        .collect(),
+                    context: self
+                        .translator
+                        .layout()
+                        .context(|back| Some(&readings[position.checked_sub(back)?].remembered)),
                 })
                 .collect();
             let targets = range.clone().map(|position| {
@@ -150,10 +149,11 @@ impl Inspector {
     ) -> Vec<ContextSentence> {
         let config = self.translator.model().config();
         let weights = attended.mean().memory;
-        let mut occupants = config.slots(position, Purpose::Inference);
-        occupants.push(Some(position));
+        let layout = self.translator.layout();
         let mut context = Vec::new();
-        for (slot, occupant) in occupants.into_iter().enumerate() {
+        for (slot, held) in layout.occupants(position, &layout.positions(position), |_| false) {
+            // A slot before the document's start holds at most an empty sentence.
+            let Occupant::Sentence(occupant) = held else { continue };
             let columns: Vec<(usize, usize)> = attended
                 .rows
                 .iter()
@@ -161,8 +161,9 @@ impl Inspector {
                 .filter(|(_, row)| row.slot == slot)
                 .map(|(column, row)| (column, row.row))
                 .collect();
-            // A slot before the document's start holds at most an empty sentence.
-            let (Some(occupant), false) = (occupant, columns.is_empty()) else { continue };
+            if columns.is_empty() {
+                continue;
+            }
             let sentence = &read[occupant];
             let origins = origins(
                 config,
@@ -185,7 +186,7 @@ impl Inspector {
                 .map(|entry| to_words(entry, &origins, sentence.tokens.len()))
                 .collect();
             context.push(ContextSentence {
-                distance: position - occupant,
+                distance: layout.place(slot).back(),
                 tokens: all_shown(self.translator.source(), &sentence.tokens),
                 entry,
                 words,

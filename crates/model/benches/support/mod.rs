@@ -23,7 +23,7 @@ pub fn batch(config: &ModelConfig, sentences: usize, worker: u64) -> Batch {
     let examples = (before..before + sentences)
         .map(|position| Example {
             source: position,
-            context: config.slots(position, Purpose::Training),
+            context: config.layout(Purpose::Training).positions(position),
         })
         .collect();
     let source =

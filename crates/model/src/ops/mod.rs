@@ -293,6 +293,25 @@ pub fn logits(states: Tensor<2>, projection: Projection) -> Tensor<2> {
     }
 }
 
+/// The log-probability of each target word under an output projection, without a gradient.
+///
+/// See [`projected_loss`]; where it is fused, not all logits exist at once.
+///
+/// # Shapes
+/// - states: `[tokens, width]`, one row per entry of `targets`
+pub fn projected_log_probabilities(
+    states: Tensor<2>,
+    projection: Projection,
+    targets: &[u32],
+) -> Vec<f32> {
+    assert_eq!(states.dims()[0], targets.len(), "one state per target token");
+    if is_fused(&states) {
+        fused::projected_log_probabilities(states, projection, targets)
+    } else {
+        plain::projected_log_probabilities(states, projection, targets)
+    }
+}
+
 /// The running means of a gradient and of its square, `[values]` each.
 #[derive(Clone, Debug)]
 pub struct AdamState {

@@ -149,6 +149,20 @@ proptest! {
     }
 
     #[test]
+    fn log_probabilities(
+        words in 1usize..600, vocabulary in 2usize..40, width in 1usize..20, biased: bool,
+    ) {
+        let targets: Vec<u32> =
+            (0..words as u64).map(|i| (random::value(3, i) % vocabulary as u64) as u32).collect();
+        let (states, weight) = (numbers(0, [words, width]), numbers(1, [vocabulary, width]));
+        let projection = Projection { weight, bias: biased.then(|| numbers(2, [vocabulary])) };
+        let fused =
+            fused::projected_log_probabilities(states.clone(), projection.clone(), &targets);
+        let plain = plain::projected_log_probabilities(states, projection, &targets);
+        assert_close("value", &fused, &plain);
+    }
+
+    #[test]
     fn normalised_scores(
         lengths in prop::collection::vec(0usize..9, 1..7), groups in 1usize..12,
         softmax: bool, in_segments: bool,

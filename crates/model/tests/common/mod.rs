@@ -110,7 +110,8 @@ pub fn batch(documents: &[Document], config: &ModelConfig) -> Batch {
             Example {
                 source: first + position,
                 context: config
-                    .slots(position, Purpose::Training)
+                    .layout(Purpose::Training)
+                    .positions(position)
                     .into_iter()
                     .map(|slot| slot.map(|slot| first + slot))
                     .collect(),

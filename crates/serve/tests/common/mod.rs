@@ -3,7 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 #[path = "../../../translate/tests/common/mod.rs"]
-mod small;
+pub mod small;
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};

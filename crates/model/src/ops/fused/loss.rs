@@ -47,6 +47,20 @@ pub fn projected_loss(
     Loss { smoothed, likelihood, tokens: targets.len() }
 }
 
+/// See [`crate::ops::projected_log_probabilities`].
+pub fn projected_log_probabilities(
+    states: Tensor<2>,
+    projection: Projection,
+    targets: &[u32],
+) -> Vec<f32> {
+    let width = states.dims()[1];
+    let ((states, _), (weight, _)) = (take(states), take(projection.weight));
+    let bias = projection.bias.map(|bias| take(bias).0);
+    let (states, weight) = (values(&states), values(&weight));
+    let bias = bias.as_ref().map_or(&[][..], values);
+    run(Scored { states, weight, bias, targets, width, smoothing: 0.0 }, false).log_probabilities
+}
+
 #[derive(Clone, Debug)]
 struct State {
     /// The gradients were computed on the way forward, while the logits were there.

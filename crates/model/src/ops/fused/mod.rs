@@ -20,7 +20,7 @@ pub use adam::{adam, square_sum};
 pub use attention::{attention, weighed_attention};
 pub use grouping::{normalise, weighted_sums};
 pub use linear::{linear, linear_again};
-pub use loss::projected_loss;
+pub use loss::{projected_log_probabilities, projected_loss};
 pub use recurrence::recurrence;
 pub use residual_norm::{norm, residual_norm};
 

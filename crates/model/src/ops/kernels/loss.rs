@@ -35,6 +35,8 @@ pub struct Outcome {
     pub smoothed: f64,
     /// The negative log-likelihood.
     pub likelihood: f64,
+    /// The log-probability of each true word.
+    pub log_probabilities: Vec<f32>,
     /// The gradient of the smoothed loss, `[words, width]`, if it was wanted.
     pub states: Vec<f32>,
     /// `[vocabulary, width]`
@@ -75,7 +77,9 @@ pub fn run(scored: Scored<'_>, with_gradients: bool) -> Outcome {
                 #[inline(always)]
                 || (log_sum_exp(row), if share > 0.0 { sum_of(row, |logit| logit) } else { 0.0 }),
             );
-            let likelihood = f64::from(log_sum - row[target as usize]);
+            let log_probability = row[target as usize] - log_sum;
+            outcome.log_probabilities.push(log_probability);
+            let likelihood = f64::from(-log_probability);
             let others = vocabulary as f64 * f64::from(log_sum) - f64::from(sum);
             outcome.likelihood += likelihood;
             outcome.smoothed += rest * likelihood + share * others;

@@ -28,6 +28,17 @@ pub fn label_smoothed_cross_entropy(logits: Tensor<2>, targets: &[u32], smoothin
     Loss { smoothed, likelihood, tokens }
 }
 
+/// See [`crate::ops::projected_log_probabilities`].
+pub fn projected_log_probabilities(
+    states: Tensor<2>,
+    projection: Projection,
+    targets: &[u32],
+) -> Vec<f32> {
+    let truth = indices(targets.iter().map(|&token| token as usize), &states.device());
+    let all = log_softmax(logits(states, projection), 1);
+    all.gather(1, truth.reshape([targets.len(), 1])).into_data().iter::<f32>().collect()
+}
+
 /// See [`crate::ops::projected_loss`].
 pub fn projected_loss(
     states: Tensor<2>,

@@ -16,7 +16,7 @@ use crate::config::Activation;
 use crate::dropout::DropoutMask;
 
 pub use attention::{PaddedLayout, attend, attention, weighed_attention};
-pub use loss::{label_smoothed_cross_entropy, projected_loss};
+pub use loss::{label_smoothed_cross_entropy, projected_log_probabilities, projected_loss};
 pub use normalise::{normalise_rows, normalise_segments};
 pub use recurrence::{next_cell, recurrence};
 pub use segment::{concatenate_windows, max_over_segments, sum_over_segments, weighted_sums};
