@@ -50,12 +50,6 @@ impl<T> FairQueue<T> {
         self.length += 1;
     }
 
-    /// Puts an item before everything of the client: the rest of what was begun.
-    pub fn push_front(&mut self, client: &str, item: T) {
-        self.line(client).items.push_front(item);
-        self.length += 1;
-    }
-
     /// Takes the first item of the client that has used the least among those whose first is suitable.
     pub fn pop(&mut self, is_suitable: impl FnMut(&str, &T) -> bool) -> Option<(String, T)> {
         let client = self.next(is_suitable)?.0.to_owned();
@@ -226,18 +220,6 @@ mod tests {
         assert!((queue.used("b") - 500.0).abs() < 1e-9, "it starts where the others are");
         queue.end("a");
         assert_eq!(queue.at_work("a"), 0);
-    }
-
-    #[test]
-    fn what_was_begun_goes_on_first_but_not_before_others() {
-        let mut queue = FairQueue::new(0.0);
-        queue.push("a", ("a1", 1.0));
-        queue.push("a", ("a2", 1.0));
-        queue.push("b", ("b1", 1.0));
-        let (client, _) = queue.pop(|_, _| true).unwrap();
-        queue.charge(&client, 1.0);
-        queue.push_front("a", ("rest of a1", 1.0));
-        assert_eq!(drain(&mut queue), ["b1", "rest of a1", "a2"]);
     }
 
     #[test]

@@ -14,9 +14,17 @@ use crate::client::Client;
 use crate::engine::{Failure, Order, Ticket, Translated};
 use crate::error::{ApiError, Code};
 
+/// Documents of a request that are in the engine's line at once: enough to fill batches, and few enough
+/// that the client's other requests do not wait for all of a file.
+const DOCUMENTS: usize = 32;
+
 /// Orders at work. Dropping it ends them.
 pub(crate) struct Work {
+    app: Arc<App>,
+    model: usize,
     tickets: Vec<Ticket>,
+    /// What is handed in when others have ended.
+    orders: std::vec::IntoIter<Order>,
     /// Which document is next.
     at: usize,
     deadline: Instant,
@@ -27,7 +35,7 @@ pub(crate) struct Work {
 impl Work {
     /// Refuses what would need too much memory, waits for a turn, and hands in the orders.
     pub async fn begin(
-        app: &App,
+        app: &Arc<App>,
         plan: &Plan,
         orders: Vec<Order>,
         allowed: Duration,
@@ -38,9 +46,18 @@ impl Work {
         let bytes = Size::admit(&sizes, plan.is_streamed, threads, limits)?;
         let permit = app.admission.enter(&plan.client, bytes).await?;
         let deadline = Instant::now() + allowed;
-        let submit = |order| app.engine.submit(translator, order);
-        let tickets = orders.into_iter().map(submit).collect();
-        Ok(Self { tickets, at: 0, deadline, allowed, permit })
+        let (app, orders) = (Arc::clone(app), orders.into_iter());
+        let (model, tickets) = (plan.model, Vec::with_capacity(orders.len()));
+        let mut work = Self { app, model, tickets, orders, at: 0, deadline, allowed, permit };
+        (0..DOCUMENTS).for_each(|_| work.submit());
+        Ok(work)
+    }
+
+    /// Hands in the next order.
+    fn submit(&mut self) {
+        let translator = &self.app.models.get(self.model).translator;
+        let order = self.orders.next();
+        self.tickets.extend(order.map(|order| self.app.engine.submit(translator, order)));
     }
 
     /// The next sentences, with the number of their document.
@@ -55,7 +72,10 @@ impl Work {
                 })?;
             match next {
                 Ok(Some(translations)) => return Ok(Some((self.at, translations))),
-                Ok(None) => self.at += 1,
+                Ok(None) => {
+                    self.at += 1;
+                    self.submit();
+                }
                 Err(Failure::Refused(problem)) => {
                     return Err(ApiError::new(Code::Invalid, problem));
                 }
@@ -69,7 +89,8 @@ impl Work {
 
     /// All sentences of all documents.
     pub async fn all(&mut self) -> Result<Vec<Vec<Translated>>, ApiError> {
-        let mut all: Vec<Vec<Translated>> = self.tickets.iter().map(|_| Vec::new()).collect();
+        let documents = self.tickets.len() + self.orders.len();
+        let mut all: Vec<Vec<Translated>> = (0..documents).map(|_| Vec::new()).collect();
         while let Some((document, translations)) = self.next().await? {
             all[document].extend(translations);
         }

@@ -195,14 +195,14 @@ impl Shared {
         lock(&self.schedule)
     }
 
-    /// Puts the rest of an order back; where the order is far ahead of its reader, until some of it
-    /// is taken.
+    /// Puts the rest of an order back, behind what else its client has waiting; where the order is far
+    /// ahead of its reader, once some of it is taken.
     fn put_back(&self, rest: Job) {
         let request = Arc::clone(&rest.request);
         let mut schedule = self.lock();
         let mut begun = lock(&request.begun);
         if begun.sentences < request.ahead {
-            schedule.queue.push_front(&request.client, rest);
+            schedule.queue.push(&request.client, rest);
         } else if !rest.is_cancelled() {
             begun.rest = Some(rest);
         }
@@ -218,7 +218,7 @@ impl Shared {
         if begun.sentences < request.ahead
             && let Some(rest) = begun.rest.take()
         {
-            schedule.queue.push_front(&request.client, rest);
+            schedule.queue.push(&request.client, rest);
             self.wake.notify_all();
         }
     }
