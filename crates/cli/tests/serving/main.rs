@@ -125,3 +125,15 @@ fn deployments_use_variables_that_exist() {
     }
     assert!(count >= 7, "{count}");
 }
+
+#[test]
+fn the_threat_model_names_tests_that_exist() {
+    let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let text = std::fs::read_to_string(root.join("docs/threat-model.md")).unwrap();
+    let is_file = |part: &&str| part.contains("/tests/") || part.contains("/src/");
+    let files: Vec<&str> = text.split('`').skip(1).step_by(2).filter(is_file).collect();
+    for file in &files {
+        assert!(root.join("crates").join(file).exists(), "{file}");
+    }
+    assert!(files.len() > 25, "{files:?}");
+}

@@ -50,10 +50,16 @@ impl Order {
             if self.attention {
                 let place = first + place;
                 let from = place.saturating_sub(session.context_size());
-                // The sentence itself, then all that it remembers, itself and translations included.
+                // The sentence, then all that it remembers: sentences, itself, perhaps translations.
                 let mut weights = written * read[place];
-                for &tokens in read[from..=place].iter().chain(&read[from..place]) {
-                    let rows = config.entry_rows(tokens).max(tokens);
+                let sentences = read[from..=place].iter().copied();
+                let translations = config.target_context.then_some(written);
+                for tokens in sentences.flat_map(|tokens| [Some(tokens), translations]).flatten() {
+                    // Where texts are joined, there are no entries, but tokens.
+                    let rows = match config.entry_rows(tokens) {
+                        0 => tokens,
+                        rows => rows,
+                    };
                     weights += written * (tokens + rows) + rows * tokens;
                 }
                 own += WEIGHT * weights;
@@ -77,23 +83,23 @@ impl Size {
         threads: usize,
         limits: &Limits,
     ) -> Result<usize, ApiError> {
-        let refuse = |what: &str, bytes: usize| {
+        let refuse = |what: &str, bytes: usize, remedy: &str| {
             let problem = format!(
-                "{what} could have {} MB, more than {}; ask for fewer or shorter sentences, a smaller \
-                 max_length, or no attention{}",
+                "{what} could have {} MB, more than {}; ask for {remedy}, a smaller max_length, or no \
+                 attention",
                 bytes.div_ceil(1_000_000),
                 limits.answer / 1_000_000,
-                if is_streamed { "" } else { ", or for a stream" },
             );
             ApiError::new(Code::TooLarge, problem)
         };
         let whole = sizes.iter().fold(0usize, |sum, size| sum.saturating_add(size.whole));
         let largest = sizes.iter().max_by_key(|size| size.largest).copied().unwrap_or_default();
         if largest.largest > limits.answer {
-            return Err(refuse("the answer to this sentence", largest.largest).at(largest.at));
+            let what = format!("the answer to sentence {}", largest.at);
+            return Err(refuse(&what, largest.largest, "a shorter sentence").at(largest.at));
         }
         if !is_streamed && whole > limits.answer {
-            return Err(refuse("the answer", whole));
+            return Err(refuse("the answer", whole, "a stream, fewer sentences"));
         }
         let work = sizes.iter().map(|size| size.work).max().unwrap_or(0);
         // With attention, a stream computes as many sentences ahead of its reader as there are threads.
