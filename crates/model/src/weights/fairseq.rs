@@ -60,7 +60,7 @@ const UNUSED_IN_LAYERS: &[&str] = &[
 const OUTPUT_PROJECTION: &str = "decoder.output_projection.weight";
 const TARGET_EMBEDDING: &str = "decoder.embed_tokens.weight";
 
-fn fairseq_name(name: &str) -> String {
+pub(super) fn fairseq_name(name: &str) -> String {
     NAMES.iter().fold(name.to_owned(), |name, (ours, theirs)| name.replacen(ours, theirs, 1))
 }
 

@@ -7,6 +7,9 @@
 mod directory;
 mod fairseq;
 mod file;
+mod foreign;
+mod marian;
+mod marian_mt;
 mod pickle;
 mod precision;
 
@@ -20,6 +23,9 @@ use safetensors::tensor::TensorView;
 pub use directory::ModelDirectory;
 pub use fairseq::FairseqCheckpoint;
 pub use file::TensorFile;
+pub use foreign::{ForeignModel, ForeignRows};
+pub use marian::Yaml;
+pub use marian_mt::Generation;
 pub use precision::Precision;
 
 use crate::{Error, Model, ModelConfig, Result};
@@ -146,6 +152,39 @@ impl ModelConfig {
     }
 }
 
+/// Named tensors that a network can be filled with.
+trait Stored {
+    /// The file that errors name.
+    fn path(&self) -> &Path;
+
+    /// All names.
+    fn names(&self) -> Vec<&str>;
+
+    /// The shape of a tensor, if it is there.
+    fn shape(&self, name: &str) -> Option<Vec<usize>>;
+
+    /// The values of a tensor, row by row.
+    fn read(&self, name: &str) -> Result<Vec<f32>>;
+}
+
+impl Stored for TensorFile {
+    fn path(&self) -> &Path {
+        TensorFile::path(self)
+    }
+
+    fn names(&self) -> Vec<&str> {
+        TensorFile::names(self).collect()
+    }
+
+    fn shape(&self, name: &str) -> Option<Vec<usize>> {
+        TensorFile::shape(self, name).map(<[usize]>::to_vec)
+    }
+
+    fn read(&self, name: &str) -> Result<Vec<f32>> {
+        TensorFile::read(self, name)
+    }
+}
+
 /// Which stored tensor a parameter takes.
 struct Wanted {
     parameter: Parameter,
@@ -167,7 +206,7 @@ impl Wanted {
 /// Replaces every parameter by its stored tensor, after checking that all are there and fit.
 fn fill(
     model: Model,
-    stored: &TensorFile,
+    stored: &dyn Stored,
     wanted: Vec<Wanted>,
     ignored: &[String],
 ) -> Result<Model> {
@@ -301,7 +340,7 @@ impl ModuleVisitor for Collect {
 
 struct Fill<'a> {
     path: ModulePath,
-    stored: &'a TensorFile,
+    stored: &'a dyn Stored,
     wanted: BTreeMap<String, Wanted>,
     error: Option<Error>,
 }
