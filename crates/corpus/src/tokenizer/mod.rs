@@ -1,7 +1,7 @@
 //! From text to ids and back.
 //!
-//! A [`Tokenizer`] is trained here ([`Tokenizer::train`]) or imported from SentencePiece and fairseq
-//! ([`Tokenizer::import`]). Either way the ids below 5 are the special tokens of [`special`]
+//! A [`Tokenizer`] is trained here ([`Tokenizer::train`]), imported from SentencePiece and fairseq
+//! ([`Tokenizer::import`]), or from a Marian model ([`Tokenizer::import_listed`]). In each case the ids below 5 are the special tokens of [`special`]
 //! (an imported dictionary may lack `<brk>`).
 
 mod bpe;
@@ -21,7 +21,7 @@ pub use learn::{TrainSettings, WordCounts};
 pub use parallel::{count_words, encode_lines};
 
 use bpe::BytePairs;
-use sentencepiece::Imported;
+use sentencepiece::{Imported, ListedPieces};
 use special::{SPACE_MARK, UNKNOWN, UNKNOWN_SURFACE};
 
 use crate::{Error, Result};
@@ -57,12 +57,20 @@ impl Tokenizer {
         Ok(Self { kind: Kind::Imported(Box::new(imported)) })
     }
 
+    /// Imports a SentencePiece `.model` whose pieces have the ids of a list.
+    pub fn import_listed(model: &Path, pieces: ListedPieces) -> Result<Self> {
+        let imported = Imported::read_with(model, pieces)?;
+        Ok(Self { kind: Kind::Imported(Box::new(imported)) })
+    }
+
     /// Reads the tokenizer that [`Tokenizer::save`] wrote under this name into a directory.
     pub fn load(directory: &Path, name: &str) -> Result<Self> {
         let files = Files::new(directory, name);
         if files.json.exists() {
             let pairs = BytePairs::load(&files.json)?;
             Ok(Self { kind: Kind::BytePairs(Box::new(pairs)) })
+        } else if files.pieces.exists() {
+            Self::import_listed(&files.model, ListedPieces::read(&files.pieces)?)
         } else if files.model.exists() {
             Self::import(&files.model, files.dictionary.exists().then_some(&*files.dictionary))
         } else {
@@ -78,7 +86,8 @@ impl Tokenizer {
     }
 
     /// Writes `tokenizer.<name>.json`, or for an imported one copies of what was imported
-    /// (`tokenizer.<name>.model`, `tokenizer.<name>.dict.txt`), and says which files it wrote.
+    /// (`tokenizer.<name>.model` with `tokenizer.<name>.dict.txt` or `tokenizer.<name>.pieces.json`),
+    /// and says which files it wrote.
     pub fn save(&self, directory: &Path, name: &str) -> Result<Vec<PathBuf>> {
         let files = Files::new(directory, name);
         let write = abridge_base::files::replace;
@@ -93,6 +102,10 @@ impl Tokenizer {
                 if let Some(dictionary) = imported.dictionary_text() {
                     write(&files.dictionary, dictionary.as_bytes())?;
                     written.push(files.dictionary);
+                }
+                if let Some(list) = imported.list() {
+                    write(&files.pieces, list.to_json().as_bytes())?;
+                    written.push(files.pieces);
                 }
                 Ok(written)
             }
@@ -203,12 +216,18 @@ struct Files {
     json: PathBuf,
     model: PathBuf,
     dictionary: PathBuf,
+    pieces: PathBuf,
 }
 
 impl Files {
     fn new(directory: &Path, name: &str) -> Self {
         let file = |ending: &str| directory.join(format!("tokenizer.{name}.{ending}"));
-        Self { json: file("json"), model: file("model"), dictionary: file("dict.txt") }
+        Self {
+            json: file("json"),
+            model: file("model"),
+            dictionary: file("dict.txt"),
+            pieces: file("pieces.json"),
+        }
     }
 }
 

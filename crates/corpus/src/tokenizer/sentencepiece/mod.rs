@@ -1,11 +1,12 @@
 //! Import of SentencePiece models and fairseq dictionaries, read by this crate itself.
 //!
-//! The pieces are those of SentencePiece; the ids are those of fairseq: looked up in `dict.txt` by
-//! the spelling of each piece, so that a rare character that SentencePiece does not know can still
-//! have an id of its own if the dictionary lists it.
+//! The pieces are those of SentencePiece. The ids are looked up by the spelling of each piece, in
+//! fairseq's `dict.txt` or in the vocabulary of a Marian model, so that a rare character that
+//! SentencePiece does not know can still have an id of its own if the vocabulary lists it.
 
 mod charsmap;
 mod fairseq;
+mod listed;
 mod model;
 mod protobuf;
 mod segment;
@@ -15,6 +16,7 @@ use std::path::Path;
 
 use rustc_hash::FxHashMap;
 
+pub use listed::{ForeignVocabulary, ListedPieces, is_language_code};
 pub use model::Algorithm;
 use model::{Model, PieceKind};
 
@@ -31,7 +33,18 @@ pub struct Imported {
     pieces: Vec<String>,
     ids: FxHashMap<String, u32>,
     model_bytes: Vec<u8>,
-    dictionary: Option<String>,
+    source: Source,
+}
+
+/// Where the ids come from.
+#[derive(Clone, Debug)]
+enum Source {
+    /// The order of the model's pieces.
+    Model,
+    /// The text of a fairseq `dict.txt`.
+    Dictionary(String),
+    /// A list of pieces.
+    List(ListedPieces),
 }
 
 /// One piece of a text, as SentencePiece itself reports it.
@@ -46,15 +59,12 @@ pub struct Native {
 impl Imported {
     /// Reads a `.model` and, where there is one, a `dict.txt`.
     pub fn read(model_path: &Path, dictionary_path: Option<&Path>) -> Result<Self> {
-        let model_bytes = abridge_base::files::read_regular(model_path, LARGEST)?;
-        let model = Model::parse(&model_bytes).map_err(|error| {
-            error.in_file(model_path).remedy("give the `.model` file that SentencePiece wrote")
-        })?;
-        let mut dictionary = None;
+        let (model, model_bytes) = read_model(model_path)?;
+        let mut source = Source::Model;
         let pieces = if let Some(path) = dictionary_path {
             let text = abridge_base::files::read_text(path, LARGEST)?;
             let pieces = fairseq::parse(&text, path)?;
-            dictionary = Some(text);
+            source = Source::Dictionary(text);
             pieces
         } else {
             let own = |piece: &&model::Piece| {
@@ -64,18 +74,30 @@ impl Imported {
             let learned = model.pieces.iter().filter(own).map(|piece| piece.text.clone());
             SPECIAL.iter().map(ToString::to_string).chain(learned).collect()
         };
-        let mut ids = FxHashMap::default();
-        for (id, piece) in pieces.iter().enumerate() {
-            match ids.entry(piece.clone()) {
-                Entry::Vacant(entry) => entry.insert(id as u32),
-                Entry::Occupied(_) => {
-                    return Err(Error::new(format!("the piece `{piece}` has two ids"))
-                        .in_file(dictionary_path.unwrap_or(model_path))
-                        .remedy("remove the second line of that piece"));
-                }
-            };
-        }
-        Ok(Self { model, pieces, ids, model_bytes, dictionary })
+        let ids = ids_of(&pieces).map_err(|error| {
+            let error = error.in_file(dictionary_path.unwrap_or(model_path));
+            error.remedy("remove the second line of that piece")
+        })?;
+        Ok(Self { model, pieces, ids, model_bytes, source })
+    }
+
+    /// Reads a `.model` whose pieces have the ids of a list.
+    pub fn read_with(model_path: &Path, list: ListedPieces) -> Result<Self> {
+        let (model, model_bytes) = read_model(model_path)?;
+        let pieces = list.pieces().to_vec();
+        let ids = ids_of(&pieces)?;
+        Ok(Self { model, pieces, ids, model_bytes, source: Source::List(list) })
+    }
+
+    /// The pieces of a `.model` in the order of SentencePiece's own ids, where that of the unknown is
+    /// spelt `<unk>` whatever the model calls it.
+    pub fn native_pieces(model_path: &Path) -> Result<Vec<String>> {
+        let (model, _) = read_model(model_path)?;
+        let spelling = |piece: model::Piece| match piece.kind {
+            PieceKind::Unknown => SPECIAL[UNKNOWN as usize].to_owned(),
+            _ => piece.text,
+        };
+        Ok(model.pieces.into_iter().map(spelling).collect())
     }
 
     /// The pieces of a text with SentencePiece's own ids.
@@ -108,17 +130,21 @@ impl Imported {
 
     /// Appends the ids of a text.
     pub fn encode(&self, text: &str, output: &mut Vec<u32>) {
+        let text = match &self.source {
+            Source::List(list) => list.take_start(text, |piece| self.id(piece), output),
+            _ => text,
+        };
         let normalised = self.model.normalise(text);
         for (range, id) in segment::segment(&self.model, &normalised) {
             let text = &normalised[range];
             if id == self.model.unknown && self.model.byte_fallback {
                 output.extend(text.bytes().map(|byte| self.id_or_unknown(&spell_byte(byte))));
-            } else if self.dictionary.is_none() {
-                output.push(self.id_or_unknown(text));
-            } else {
+            } else if let Source::Dictionary(_) = self.source {
                 // fairseq reads pieces as words between white space, so a piece that holds some
                 // (an ideographic space, say) counts as several.
                 output.extend(text.split_whitespace().map(|word| self.id_or_unknown(word)));
+            } else {
+                output.push(self.id_or_unknown(text));
             }
         }
     }
@@ -160,12 +186,38 @@ impl Imported {
 
     /// The text of the `dict.txt`, where there is one.
     pub fn dictionary_text(&self) -> Option<&str> {
-        self.dictionary.as_deref()
+        if let Source::Dictionary(text) = &self.source { Some(text) } else { None }
+    }
+
+    /// The list of pieces that the ids come from, where they do.
+    pub fn list(&self) -> Option<&ListedPieces> {
+        if let Source::List(list) = &self.source { Some(list) } else { None }
     }
 
     fn id_or_unknown(&self, piece: &str) -> u32 {
         self.id(piece).unwrap_or(UNKNOWN)
     }
+}
+
+fn read_model(path: &Path) -> Result<(Model, Vec<u8>)> {
+    let bytes = abridge_base::files::read_regular(path, LARGEST)?;
+    let model = Model::parse(&bytes).map_err(|error| {
+        error.in_file(path).remedy("give the `.model` or `.spm` file that SentencePiece wrote")
+    })?;
+    Ok((model, bytes))
+}
+
+fn ids_of(pieces: &[String]) -> Result<FxHashMap<String, u32>> {
+    let mut ids = FxHashMap::default();
+    for (id, piece) in pieces.iter().enumerate() {
+        match ids.entry(piece.clone()) {
+            Entry::Vacant(entry) => entry.insert(id as u32),
+            Entry::Occupied(_) => {
+                return Err(Error::new(format!("the piece `{piece}` has two ids")));
+            }
+        };
+    }
+    Ok(ids)
 }
 
 fn spell_byte(byte: u8) -> String {

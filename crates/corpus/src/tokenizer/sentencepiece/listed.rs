@@ -1,0 +1,248 @@
+//! The vocabulary of a Marian model, in our order.
+//!
+//! Marian and MarianMT give ids to special tokens as each model likes; here they have fixed ones. So
+//! the words of such a model are numbered anew when it is imported: first our five special tokens,
+//! then all its other pieces in its own order. The rows of its tables of words move along
+//! ([`ForeignVocabulary::rows`]), and nothing else has to know.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use serde::{Deserialize, Serialize};
+
+use crate::tokenizer::special::{SPECIAL, UNKNOWN};
+use crate::{Error, Result};
+
+/// The words of another toolkit's vocabulary under our numbers.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ForeignVocabulary {
+    pieces: Vec<String>,
+    rows: Vec<Option<u32>>,
+}
+
+impl ForeignVocabulary {
+    /// Numbers pieces anew; the index of a piece is its id in the other toolkit.
+    pub fn new(foreign: &[String]) -> Result<Self> {
+        let mut numbers: BTreeMap<&str, u32> = BTreeMap::new();
+        for (id, piece) in foreign.iter().enumerate() {
+            if numbers.insert(piece, id as u32).is_some() {
+                return Err(Error::new(format!("the piece `{piece}` has two ids")));
+            }
+        }
+        for needed in ["</s>", "<unk>"] {
+            if !numbers.contains_key(needed) {
+                return Err(Error::new(format!("the vocabulary has no `{needed}`"))
+                    .remedy("every Marian vocabulary has one; give the model's own"));
+            }
+        }
+        let special = SPECIAL.iter().map(|piece| (*piece, numbers.get(piece).copied()));
+        let others =
+            foreign.iter().enumerate().map(|(id, piece)| (piece.as_str(), Some(id as u32)));
+        let others = others.filter(|(piece, _)| !SPECIAL.contains(piece));
+        let (pieces, rows) =
+            special.chain(others).map(|(piece, row)| (piece.to_owned(), row)).unzip();
+        Ok(Self { pieces, rows })
+    }
+
+    /// As [`Self::new`], of pieces with their ids in any order.
+    pub fn of_ids(ids: impl IntoIterator<Item = (String, u64)>) -> Result<Self> {
+        let mut pieces: Vec<(u64, String)> =
+            ids.into_iter().map(|(piece, id)| (id, piece)).collect();
+        pieces.sort();
+        for (place, (id, piece)) in pieces.iter().enumerate() {
+            if *id != place as u64 {
+                return Err(Error::new(format!(
+                    "the ids of the vocabulary have a gap or a double at {place}: `{piece}` is {id}"
+                )));
+            }
+        }
+        let pieces: Vec<String> = pieces.into_iter().map(|(_, piece)| piece).collect();
+        Self::new(&pieces)
+    }
+
+    /// Our pieces; the index is our id.
+    pub fn pieces(&self) -> &[String] {
+        &self.pieces
+    }
+
+    /// For each of our ids that of the other toolkit; none for special tokens that are ours alone.
+    pub fn rows(&self) -> &[Option<u32>] {
+        &self.rows
+    }
+
+    /// How many words the other toolkit counts.
+    pub fn foreign_size(&self) -> usize {
+        self.rows.iter().flatten().count()
+    }
+
+    /// For each id of the other toolkit ours.
+    pub fn ours(&self) -> Vec<u32> {
+        let mut ours = vec![0; self.foreign_size()];
+        for (id, row) in self.rows.iter().enumerate() {
+            if let Some(row) = row {
+                ours[*row as usize] = id as u32;
+            }
+        }
+        ours
+    }
+}
+
+/// The pieces of a vocabulary by their ids, the special tokens first, as a file beside a `.model`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ListedPieces {
+    format: u32,
+    /// The piece that every sentence starts with: the code of the target language.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    start: Option<String>,
+    pieces: Vec<String>,
+    /// Whether any piece is the code of a language.
+    #[serde(skip)]
+    has_codes: bool,
+}
+
+impl ListedPieces {
+    /// The list of a vocabulary; `start` is the code of a language that every sentence starts with,
+    /// unless it names one itself.
+    pub fn new(vocabulary: &ForeignVocabulary, start: Option<&str>) -> Self {
+        let (start, pieces) = (start.map(str::to_owned), vocabulary.pieces().to_vec());
+        let has_codes = pieces.iter().any(|piece| is_language_code(piece));
+        Self { format: 1, start, pieces, has_codes }
+    }
+
+    /// Reads what [`Self::to_json`] wrote.
+    pub fn read(path: &Path) -> Result<Self> {
+        let text = abridge_base::files::read_regular(path, super::LARGEST)?;
+        let wrong = |problem: String| Error::new(problem).in_file(path);
+        let mut list: Self = serde_json::from_slice(&text)
+            .map_err(|error| wrong(format!("not a list of pieces: {error}")))?;
+        if list.format != 1 {
+            return Err(wrong(format!("format {} is newer than this program", list.format)));
+        }
+        if !list.pieces.iter().map(String::as_str).take(SPECIAL.len()).eq(SPECIAL) {
+            return Err(wrong("the special tokens are not its first pieces".into()));
+        }
+        if let Some(start) = list.start.as_ref().filter(|start| !list.pieces.contains(start)) {
+            return Err(wrong(format!("its sentences start with `{start}`, which is no piece")));
+        }
+        list.has_codes = list.pieces.iter().any(|piece| is_language_code(piece));
+        Ok(list)
+    }
+
+    /// The bytes of the file.
+    pub fn to_json(&self) -> String {
+        serde_json::to_string(self).unwrap_or_default()
+    }
+
+    /// The pieces; the index is the id.
+    pub fn pieces(&self) -> &[String] {
+        &self.pieces
+    }
+
+    /// Appends the code of the target language that a sentence starts with; returns the rest of it.
+    /// A code that the model does not know is an unknown word.
+    pub(super) fn take_start<'a>(
+        &self,
+        text: &'a str,
+        id: impl Fn(&str) -> Option<u32>,
+        output: &mut Vec<u32>,
+    ) -> &'a str {
+        if !self.has_codes {
+            return text;
+        }
+        let trimmed = text.trim_start();
+        let code = trimmed.find("<<").map(|end| &trimmed[..end + 2]);
+        if let Some(code) = code.filter(|code| is_language_code(code)) {
+            output.push(id(code).unwrap_or(UNKNOWN));
+            return &trimmed[code.len()..];
+        }
+        output.extend(self.start.as_deref().and_then(id));
+        text
+    }
+}
+
+/// Whether a piece is the code of a target language, `>>fra<<`.
+pub fn is_language_code(piece: &str) -> bool {
+    let code = piece.strip_prefix(">>").and_then(|rest| rest.strip_suffix("<<"));
+    code.is_some_and(|code| !code.is_empty() && !code.contains(['<', '>', ' ']))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn strings(pieces: &[&str]) -> Vec<String> {
+        pieces.iter().map(ToString::to_string).collect()
+    }
+
+    #[test]
+    fn special_tokens_come_first_and_rows_follow() {
+        let foreign = strings(&["</s>", "<unk>", "▁a", "b", "<pad>"]);
+        let vocabulary = ForeignVocabulary::new(&foreign).unwrap();
+        let pieces = ["<s>", "<pad>", "</s>", "<unk>", "<brk>", "▁a", "b"];
+        assert_eq!(vocabulary.pieces(), pieces);
+        assert_eq!(vocabulary.rows(), [None, Some(4), Some(0), Some(1), None, Some(2), Some(3)]);
+        assert_eq!(vocabulary.ours(), [2, 3, 5, 6, 1]);
+        assert_eq!(vocabulary.foreign_size(), 5);
+        let mut ids: Vec<(String, u64)> = foreign.iter().cloned().zip(0..).collect();
+        ids.reverse();
+        assert_eq!(ForeignVocabulary::of_ids(ids).unwrap(), vocabulary);
+    }
+
+    #[test]
+    fn wrong_vocabularies_are_refused_by_name() {
+        let problem =
+            |pieces: &[&str]| ForeignVocabulary::new(&strings(pieces)).unwrap_err().to_string();
+        assert!(problem(&["</s>", "a"]).contains("no `<unk>`"));
+        assert!(problem(&["</s>", "<unk>", "a", "a"]).contains("`a` has two ids"));
+        let gap = [("</s>".to_owned(), 0), ("<unk>".to_owned(), 2)];
+        let error = ForeignVocabulary::of_ids(gap).unwrap_err().to_string();
+        assert!(error.contains("`<unk>` is 2"), "{error}");
+    }
+
+    #[test]
+    fn a_sentence_starts_with_its_language() {
+        let foreign = strings(&["</s>", "<unk>", ">>fra<<", ">>deu<<"]);
+        let vocabulary = ForeignVocabulary::new(&foreign).unwrap();
+        let id = |piece: &str| {
+            vocabulary.pieces().iter().position(|known| known == piece).map(|id| id as u32)
+        };
+        for (start, text, ids, rest) in [
+            (None, ">>fra<< Hello", vec![5], " Hello"),
+            (Some(">>deu<<"), ">>fra<< Hello", vec![5], " Hello"),
+            (Some(">>deu<<"), "Hello", vec![6], "Hello"),
+            (None, ">>xxx<< Hello", vec![UNKNOWN], " Hello"),
+            (None, "a >>fra<< b", vec![], "a >>fra<< b"),
+        ] {
+            let mut found = Vec::new();
+            let list = ListedPieces::new(&vocabulary, start);
+            assert_eq!(list.take_start(text, id, &mut found), rest);
+            assert_eq!(found, ids, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_list_is_checked_when_it_is_read() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("pieces.json");
+        let list = |text: &str| {
+            std::fs::write(&path, text).unwrap();
+            ListedPieces::read(&path)
+        };
+        let vocabulary = ForeignVocabulary::new(&strings(&["</s>", "<unk>", "a"])).unwrap();
+        let whole = ListedPieces::new(&vocabulary, None);
+        assert_eq!(list(&whole.to_json()).unwrap(), whole);
+        for (text, problem) in [
+            ("{\"format\":2,\"pieces\":[]}".to_owned(), "newer"),
+            ("{\"format\":1,\"pieces\":[\"a\"]}".to_owned(), "special tokens"),
+            (
+                whole.to_json().replace("{\"format\":1", "{\"format\":1,\"start\":\">>x<<\""),
+                "no piece",
+            ),
+            ("[]".to_owned(), "not a list of pieces"),
+        ] {
+            let error = list(&text).unwrap_err().to_string();
+            assert!(error.contains(problem) && error.contains("pieces.json"), "{error}");
+        }
+    }
+}
