@@ -56,6 +56,77 @@ fn a_wrong_file_is_refused_and_leaves_nothing() {
     assert!(!out.exists());
 }
 
+fn foreign(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../translate/tests/fixtures").join(name)
+}
+
+fn abridge(arguments: &[&str]) -> Command {
+    let mut command = Command::cargo_bin("abridge").unwrap();
+    command.args(arguments);
+    command
+}
+
+#[test]
+fn every_command_takes_what_was_imported() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name).display().to_string();
+    let (source, reference) = (at("text.en"), at("text.pt"));
+    std::fs::write(&source, "The lamp is old.\nIt was built in 1900.\n").unwrap();
+    std::fs::write(&reference, "A lâmpada é antiga.\nFoi construída em 1900.\n").unwrap();
+    for (name, described) in [
+        ("marian/student", "as int8, with its shortlist"),
+        ("marian/teacher", "beam 6"),
+        ("marian-mt", ">>fra<< >>rus<<"),
+    ] {
+        let out = at(&name.replace('/', "-"));
+        let path = foreign(name).display().to_string();
+        abridge(&["import", &path, "--output", &out])
+            .assert()
+            .success()
+            .stdout(contains(described));
+        let translated = abridge(&["translate", "--model", &out, "--max-length", "9", &source])
+            .assert()
+            .success();
+        let text = String::from_utf8(translated.get_output().stdout.clone()).unwrap();
+        assert_eq!(text.lines().count(), 2);
+        abridge(&["score", "--model", &out, &source, &reference]).assert().success();
+    }
+    let int8 = at("int8");
+    abridge(&["quantize", "--model", &at("marian-mt"), "--to", "int8", &int8]).assert().success();
+    abridge(&["translate", "--model", &int8, "--max-length", "9", &source]).assert().success();
+}
+
+#[test]
+fn a_foreign_model_that_is_not_whole_is_refused_and_leaves_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().join("model").display().to_string();
+    let weights = folder.path().join("model.enpt.intgemm.alphas.bin");
+    let whole = foreign("marian/student").join(weights.file_name().unwrap());
+    let mut bytes = std::fs::read(whole).unwrap();
+    bytes[8] += 1;
+    std::fs::write(&weights, bytes).unwrap();
+    let vocabulary = foreign("marian/student").join("vocab.enpt.spm");
+    std::fs::copy(vocabulary, folder.path().join("vocab.enpt.spm")).unwrap();
+    for path in [folder.path(), &weights] {
+        let path = path.display().to_string();
+        abridge(&["import", &path, "--output", &out])
+            .assert()
+            .code(4)
+            .stderr(contains("model.enpt.intgemm.alphas.bin"));
+    }
+    let empty = tempfile::tempdir().unwrap();
+    let path = empty.path().display().to_string();
+    abridge(&["import", &path, "--output", &out])
+        .assert()
+        .code(4)
+        .stderr(contains("no model is in it"));
+    abridge(&["import", "checkpoint.pt", "--output", &out])
+        .assert()
+        .code(1)
+        .stderr(contains("--preset"));
+    assert!(!Path::new(&out).exists());
+}
+
 #[test]
 #[cfg(not(feature = "cuda"))]
 fn a_device_that_is_not_built_in_says_how_to_get_it() {

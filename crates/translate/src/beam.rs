@@ -8,7 +8,7 @@ use abridge_model::{Model, Sources, random};
 
 use crate::candidates::{Candidate, Continuations, best};
 use crate::sampling::draw;
-use crate::settings::BeamSettings;
+use crate::settings::{BeamSettings, Stop};
 use crate::steps::Steps;
 use crate::turns::Control;
 use crate::{Error, Result};
@@ -48,7 +48,7 @@ pub(crate) fn is_set(flag: Option<&&AtomicBool>) -> bool {
 ///
 /// At every step the best `2 * beam` continuations of a sentence's hypotheses are looked at. Those
 /// of the first `beam` that end are finished; the best `beam` that do not end go on. A sentence is
-/// done when `beam` hypotheses are finished, at the maximum length, or at an early exit.
+/// done when it has enough of them ([`Stop`]), at the maximum length, or at an early exit.
 pub fn beam_search(
     model: &Model,
     sources: &Sources,
@@ -188,9 +188,11 @@ impl Sentence {
         step: usize,
         settings: &BeamSettings,
     ) -> Vec<Candidate> {
+        let is_free = settings.free_end && step >= settings.max_length;
         let rows = rows.iter().zip(&self.open).map(|(row, open)| Continuations {
             words: row.best(),
-            total: row.total(),
+            // Only the end is left there, and its own logit is the total: a probability of one.
+            total: row.best().first().filter(|_| is_free).map_or(row.total(), |end| end.1),
             so_far: open.score,
         });
         let rows: Vec<Continuations<'_>> = rows.collect();
@@ -200,14 +202,19 @@ impl Sentence {
         }
         let candidates = best(&rows, 2 * settings.beam);
         for candidate in candidates.iter().take(settings.beam) {
-            if candidate.word == END && self.finished.len() < settings.beam {
+            let is_wanted = settings.stop == Stop::Outscored || self.finished.len() < settings.beam;
+            if candidate.word == END && is_wanted {
                 self.close(self.open[candidate.parent].with(candidate), step, settings);
             }
+        }
+        if self.finished.len() > settings.beam {
+            self.finished.sort_by(|a, b| b.score.total_cmp(&a.score));
+            self.finished.truncate(settings.beam);
         }
         let mut going: Vec<Candidate> =
             candidates.into_iter().filter(|candidate| candidate.word != END).collect();
         going.truncate(settings.beam);
-        let is_done = self.finished.len() == settings.beam
+        let is_done = self.has_enough(&going, settings)
             || step >= settings.max_length
             || (settings.early_exit && self.is_decided(&going, settings));
         if is_done {
@@ -273,6 +280,21 @@ impl Sentence {
         let open = going.iter().map(|candidate| self.open[candidate.parent].with(candidate));
         self.open = open.collect();
         going
+    }
+
+    /// See [`Stop`].
+    fn has_enough(&self, going: &[Candidate], settings: &BeamSettings) -> bool {
+        if self.finished.len() < settings.beam {
+            return false;
+        }
+        if settings.stop == Stop::Full {
+            return true;
+        }
+        let length = self.open.first().map_or(1, |open| open.tokens.len() + 1) as f64;
+        let worst = self.finished.iter().map(|finished| finished.score).fold(f64::MAX, f64::min);
+        going.first().is_none_or(|best| {
+            f64::from(best.score) / length.powf(settings.length_penalty) <= worst
+        })
     }
 
     /// Whether no open hypothesis can still become one of the wanted.

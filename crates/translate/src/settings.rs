@@ -1,5 +1,7 @@
 //! How a translation is searched for.
 
+use std::path::Path;
+
 use abridge_model::ModelConfig;
 use abridge_model::tokens::END;
 use serde::{Deserialize, Serialize};
@@ -13,6 +15,9 @@ const MOST_HYPOTHESES: usize = 1000;
 /// The longest translation of a sentence that can be asked for: as many words as a model can have
 /// positions.
 const MOST_WORDS: usize = 1 << 20;
+
+/// The file of a model directory that says how its makers search.
+pub(crate) const FILE: &str = "search.toml";
 
 /// How to search.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -28,6 +33,10 @@ pub struct BeamSettings {
     pub max_length: usize,
     /// How many hypotheses are wanted, at most `beam`; or how many samples are drawn.
     pub n_best: usize,
+    /// When a sentence has enough hypotheses.
+    pub stop: Stop,
+    /// Whether the end of a translation that may not become longer costs nothing: transformers.
+    pub free_end: bool,
     /// Stops a sentence when no open hypothesis can become one of the wanted. The best ones are
     /// the same without it, later.
     pub early_exit: bool,
@@ -37,6 +46,18 @@ pub struct BeamSettings {
     pub prefix: Vec<u32>,
     /// Draws words at random instead of searching for the best.
     pub sampling: Option<Sampling>,
+}
+
+/// When a sentence has enough hypotheses.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Stop {
+    /// As many as the beam is wide have ended: fairseq.
+    #[default]
+    Full,
+    /// As many as the beam is wide have ended, and the best open one scores no higher at its present
+    /// length than the worst of them: transformers, unless told to stop early.
+    Outscored,
 }
 
 /// How to draw words. Words that are drawn depend on the seed, the sentence, its place in the
@@ -63,6 +84,8 @@ impl Default for BeamSettings {
             min_length: 1,
             max_length: 200,
             n_best: 1,
+            stop: Stop::Full,
+            free_end: false,
             early_exit: true,
             forbidden: Vec::new(),
             prefix: Vec::new(),
@@ -79,6 +102,27 @@ impl Default for Sampling {
 }
 
 impl BeamSettings {
+    /// How the makers of the model in a directory search; as the paper does where it does not say.
+    pub(crate) fn of_model(directory: &Path) -> Result<Self> {
+        let file = directory.join(FILE);
+        if !file.exists() {
+            return Ok(Self::default());
+        }
+        let broken = |problem: String| {
+            Error::Model(abridge_model::Error::Weights { file: file.clone(), problem })
+        };
+        let text = abridge_base::files::read_text(&file, 1 << 20)
+            .map_err(|error| broken(error.into_parts().1))?;
+        let settings: Self = toml::from_str(&text).map_err(|error| broken(error.to_string()))?;
+        settings.check().map_err(|error| broken(error.to_string()))?;
+        Ok(settings)
+    }
+
+    /// The text of [`FILE`].
+    pub(crate) fn to_toml(&self) -> String {
+        toml::to_string(self).unwrap_or_default()
+    }
+
     /// The same search with translations no longer than the model has positions for.
     pub(crate) fn within(&self, config: &ModelConfig) -> Result<Self> {
         let most = config.longest_translation();

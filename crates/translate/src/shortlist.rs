@@ -80,6 +80,16 @@ impl Shortlist {
         Self { format: 1, words: words.collect(), common }
     }
 
+    /// Lists that another toolkit made: the words of every list, and those of each source word.
+    pub(crate) fn of_lists(common: Vec<u32>, words: Vec<Vec<u32>>) -> Self {
+        let common = ascending(common);
+        let own = |list: Vec<u32>| {
+            ascending(list.into_iter().filter(|word| common.binary_search(word).is_err()).collect())
+        };
+        let words = words.into_iter().map(own).collect();
+        Self { format: 1, words, common }
+    }
+
     /// The list of a sentence, in ascending order; `also` is on it whatever the sentence.
     pub fn of(&self, sentence: &[u32], also: &[u32]) -> Vec<u32> {
         let own = sentence.iter().filter_map(|&token| self.words.get(token as usize)).flatten();

@@ -11,6 +11,7 @@ use abridge_model::tokens::END;
 use abridge_model::weights::{ModelDirectory, Precision};
 use burn::tensor::Device;
 
+use crate::settings::BeamSettings;
 use crate::shortlist::Shortlist;
 use crate::workers::Workers;
 use crate::{Error, Result};
@@ -29,6 +30,8 @@ pub struct Translator {
     precision: Precision,
     /// The words that translations are made of, where the model directory has such lists.
     shortlist: Option<Arc<Shortlist>>,
+    /// How its makers search.
+    search: BeamSettings,
 }
 
 impl Translator {
@@ -58,6 +61,7 @@ impl Translator {
         let config = directory.config();
         let vocabularies = [config.source_vocabulary, config.target_vocabulary];
         let shortlist = Shortlist::open(path, vocabularies)?;
+        let search = BeamSettings::of_model(path)?;
         let mut translator = Self::with_precision(
             directory.load(device)?,
             directory.precision()?,
@@ -66,6 +70,7 @@ impl Translator {
             directory.weights_hash(),
         )?;
         translator.languages = languages;
+        translator.search = search;
         Ok(match shortlist {
             Some(shortlist) => translator.with_shortlist(shortlist),
             None => translator,
@@ -97,6 +102,7 @@ impl Translator {
             workers,
             precision,
             shortlist: None,
+            search: BeamSettings::default(),
         })
     }
 
@@ -128,6 +134,7 @@ impl Translator {
             workers: Workers::new(threads)?,
             precision: self.precision,
             shortlist: self.shortlist.clone(),
+            search: self.search.clone(),
         })
     }
 
@@ -145,6 +152,11 @@ impl Translator {
     /// The network.
     pub fn model(&self) -> &Model {
         &self.model
+    }
+
+    /// How the makers of the model search: what holds where a user does not say otherwise.
+    pub fn default_search(&self) -> &BeamSettings {
+        &self.search
     }
 
     /// The tokenizer of the source side.

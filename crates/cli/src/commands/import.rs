@@ -1,49 +1,66 @@
-//! `abridge import`: weights that were trained with the published implementation.
+//! `abridge import`: models of other toolkits.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
+use abridge_base::files::OutputDirectory;
 use abridge_corpus::Tokenizer;
 use abridge_model::tokens::END;
 use abridge_model::weights::{FairseqCheckpoint, ModelDirectory, Precision};
 use abridge_model::{DeviceKind, Packed, Preset};
+use abridge_translate::ForeignTranslator;
 use anyhow::{bail, ensure};
 use clap::Args;
 
-/// Turns a checkpoint of the published implementation into a model directory.
+/// Turns a model of another toolkit into a model directory, which every command takes.
 ///
-/// Reads fairseq's parameter names from a .safetensors file, or from a .pt checkpoint whose pickle
-/// is parsed and never run. Sizes are taken from the tensors.
+/// Finds out what it is given: an OPUS-MT or other MarianMT directory of transformers (config.json,
+/// model.safetensors or `pytorch_model.bin`, source.spm, target.spm, vocab.json), a directory with a
+/// Marian or Firefox model (.npz or .bin, vocab*.spm or *vocab.yml, lex*.bin), or, with --preset, a
+/// checkpoint of the published implementation (.pt or .safetensors with fairseq's names). Pickles
+/// are parsed and never run. What a network of ours cannot do is refused by name, and nothing is
+/// written then.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
+  abridge import opus-mt-en-de --output models/en-de
+  abridge import opus-mt-en-ROMANCE --target-language fra --output models/en-fr
+  abridge import firefox/enpt --output models/en-pt
   abridge import checkpoint_best.pt --preset grouping --context-size 1 --output models/grouping
   abridge import weights.safetensors --preset caching-tokens --context-size 3 --heads 8 --output m
 
-The model behaves as the published code does (as_published = true in config.toml), for that is how
-its weights were trained.")]
+A checkpoint of the published code behaves as that code does (as_published = true in config.toml),
+for that is how its weights were trained.")]
 pub struct Import {
-    /// The checkpoint.
-    checkpoint: PathBuf,
-    /// Which of the ten models it is; `abridge models` lists them.
+    /// The directory or file.
+    path: PathBuf,
+    /// The language to translate into, as in >>fra<<, for a model of several languages; without it
+    /// each sentence has to start with such a code.
+    #[arg(long, value_name = "CODE", conflicts_with = "preset")]
+    target_language: Option<String>,
+    /// How the weights are stored: int8, f16 or f32. By default int8 for a Marian model of 8 bits,
+    /// and f32 for all others.
+    #[arg(long, value_name = "PRECISION")]
+    to: Option<Precision>,
+    /// Which of the ten models of the published implementation it is; `abridge models` lists them.
     #[arg(long, value_parser = super::parse::<Preset>)]
-    preset: Preset,
+    preset: Option<Preset>,
     /// The context size that it was trained with; it leaves no trace in the weights.
-    #[arg(long, default_value_t = 1)]
+    #[arg(long, default_value_t = 1, requires = "preset")]
     context_size: usize,
     /// Attention heads; they leave no trace in the weights.
-    #[arg(long, default_value_t = 8)]
+    #[arg(long, default_value_t = 8, requires = "preset")]
     heads: usize,
     /// The window of average or max pooling; it leaves no trace in the weights.
-    #[arg(long)]
+    #[arg(long, requires = "preset")]
     window: Option<usize>,
     /// The SentencePiece model of the source language, to be put beside the weights.
-    #[arg(long, value_name = "MODEL")]
+    #[arg(long, value_name = "MODEL", requires = "preset")]
     source_model: Option<PathBuf>,
     /// The fairseq dictionary of the source language.
     #[arg(long, value_name = "DICT", requires = "source_model")]
     source_dictionary: Option<PathBuf>,
     /// The SentencePiece model of the target language.
-    #[arg(long, value_name = "MODEL")]
+    #[arg(long, value_name = "MODEL", requires = "preset")]
     target_model: Option<PathBuf>,
     /// The fairseq dictionary of the target language.
     #[arg(long, value_name = "DICT", requires = "target_model")]
@@ -59,11 +76,60 @@ pub struct Import {
 impl Import {
     /// Reads, checks, tries and writes.
     pub fn run(&self) -> anyhow::Result<()> {
+        let output = ModelDirectory::begin_new(&self.output)?;
+        match self.preset {
+            Some(preset) => self.checkpoint(preset, output),
+            None if ForeignTranslator::is_one(&self.path) => self.foreign(output),
+            None => bail!(
+                "{} is neither a directory nor a .npz or .bin of Marian's; if it is a checkpoint of \
+                 the published implementation, say which model with --preset",
+                self.path.display()
+            ),
+        }
+    }
+
+    fn foreign(&self, output: OutputDirectory) -> anyhow::Result<()> {
+        let language = self.target_language.as_deref();
+        let foreign = ForeignTranslator::open(&self.path, language, &self.device.open()?)?;
+        let precision = self.to.unwrap_or(foreign.precision());
+        foreign.write(precision, output)?;
+        let directory = ModelDirectory::open(&self.output)?;
+        let mut out = std::io::stdout().lock();
+        let config = directory.config();
+        writeln!(
+            out,
+            "model:  {} with {} + {} layers, width {}, {} target words",
+            foreign.toolkit(),
+            config.encoder_layers,
+            config.decoder_layers,
+            config.width,
+            config.target_vocabulary
+        )?;
+        writeln!(
+            out,
+            "stored: {:.1} MB as {precision}{}",
+            directory.weights_size() as f64 / 1e6,
+            if foreign.has_shortlist() { ", with its shortlist" } else { "" }
+        )?;
+        let search = foreign.search();
+        writeln!(out, "search: beam {}, length penalty {}", search.beam, search.length_penalty)?;
+        if !foreign.codes().is_empty() {
+            writeln!(
+                out,
+                "note:   begin each sentence with its target language, or import with \
+                 --target-language: {}",
+                foreign.codes().join(" ")
+            )?;
+        }
+        writeln!(out, "next:   abridge translate --model {} FILE", self.output.display())?;
+        Ok(())
+    }
+
+    fn checkpoint(&self, preset: Preset, output: OutputDirectory) -> anyhow::Result<()> {
         use abridge_model::config::ShortenerConfig;
         let device = self.device.open()?;
-        let output = ModelDirectory::begin_new(&self.output)?;
-        let checkpoint = FairseqCheckpoint::open(&self.checkpoint)?;
-        let mut config = checkpoint.infer(self.preset, self.heads, self.context_size)?;
+        let checkpoint = FairseqCheckpoint::open(&self.path)?;
+        let mut config = checkpoint.infer(preset, self.heads, self.context_size)?;
         match (&mut config.shortener, self.window) {
             (Some(ShortenerConfig::Pooling { window, .. }), Some(given)) => *window = given,
             (_, Some(_)) => bail!("--window is of pooling models, but the preset has no pooling"),
@@ -74,17 +140,16 @@ impl Import {
         ensure!(reading.len() == 1, "the model cannot read a sentence");
 
         // Everything is checked; from here on only the disk can fail.
-        let checkpoint = self.checkpoint.display().to_string();
-        let provenance = [("imported from".to_owned(), checkpoint)].into();
-        let single = Precision::Single;
+        let path = self.path.display().to_string();
+        let provenance = [("imported from".to_owned(), path)].into();
+        let precision = self.to.unwrap_or(Precision::Single);
         let attach = |folder: &Path| self.attach(folder);
-        ModelDirectory::write_into(output, single, &model, provenance, attach)?;
+        ModelDirectory::write_into(output, precision, &model, provenance, attach)?;
         writeln!(
             std::io::stdout(),
-            "{}: {} tensors of {} in {}",
-            self.preset,
+            "{preset}: {} tensors of {} in {}",
             model.parameters().len(),
-            self.checkpoint.display(),
+            self.path.display(),
             self.output.display()
         )?;
         Ok(())

@@ -143,14 +143,17 @@ pub(crate) struct SessionAnswer {
 }
 
 impl Options {
-    /// The settings of the search, within limits.
-    pub fn settings(&self, limits: &Limits) -> Result<BeamSettings, ApiError> {
-        let defaults = BeamSettings::default();
+    /// The settings of the search, within limits; what is not asked for is the model's own.
+    pub fn settings(
+        &self,
+        defaults: &BeamSettings,
+        limits: &Limits,
+    ) -> Result<BeamSettings, ApiError> {
         let settings = BeamSettings {
             beam: self.beam.unwrap_or(defaults.beam.min(limits.beam)),
             length_penalty: self.length_penalty.unwrap_or(defaults.length_penalty),
             max_length: self.max_length.unwrap_or(defaults.max_length.min(limits.tokens)),
-            ..defaults
+            ..defaults.clone()
         };
         let refuse = |problem: String| Err(ApiError::new(Code::Invalid, problem));
         if settings.beam > limits.beam {

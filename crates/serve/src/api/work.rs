@@ -241,7 +241,8 @@ impl Plan {
         options: Options,
         is_streamed: bool,
     ) -> Result<Self, ApiError> {
-        let settings = options.settings(&app.settings.limits)?;
+        let defaults = app.models.get(model).translator.default_search();
+        let settings = options.settings(defaults, &app.settings.limits)?;
         Ok(Self { model, client, options, settings, is_streamed })
     }
 

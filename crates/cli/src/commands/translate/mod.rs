@@ -62,19 +62,21 @@ pub struct Translate {
     /// Sentences before the current one that are looked back at; the model's number by default.
     #[arg(long, alias = "context", value_name = "N")]
     context_size: Option<usize>,
-    /// Hypotheses that are followed at once; 1 is greedy search.
-    #[arg(long, value_name = "N", default_value_t = BeamSettings::default().beam)]
-    beam: usize,
-    /// Divides a hypothesis' score by its length to this power.
-    #[arg(long, value_name = "X", default_value_t = BeamSettings::default().length_penalty)]
-    length_penalty: f64,
+    /// Hypotheses that are followed at once; 1 is greedy search. By default 5, or what an imported
+    /// model comes with.
+    #[arg(long, value_name = "N")]
+    beam: Option<usize>,
+    /// Divides a hypothesis' score by its length to this power. By default 1, or what an imported
+    /// model comes with.
+    #[arg(long, value_name = "X")]
+    length_penalty: Option<f64>,
     /// The shortest translation of a sentence, in tokens.
     #[arg(long, value_name = "N", default_value_t = BeamSettings::default().min_length)]
     min_length: usize,
     /// The longest translation of a sentence, in tokens. A longer source sentence is translated in
-    /// parts.
-    #[arg(long, value_name = "N", default_value_t = BeamSettings::default().max_length)]
-    max_length: usize,
+    /// parts. By default 200, or what an imported model comes with.
+    #[arg(long, value_name = "N")]
+    max_length: Option<usize>,
     /// Every translation begins with this text.
     #[arg(long, value_name = "TEXT")]
     prefix: Option<String>,
@@ -133,7 +135,7 @@ impl Translate {
     /// Reads, translates and writes.
     pub fn run(&self) -> anyhow::Result<()> {
         ensure!(self.threads != Some(0), "--threads is 0, but one is needed");
-        self.settings(&[]).check()?;
+        self.settings(&BeamSettings::default(), &[]).check()?;
         let is_stream = |path: &PathBuf| path.as_os_str() == "-";
         let from_stream = self.inputs.iter().all(is_stream);
         ensure!(
@@ -159,7 +161,8 @@ impl Translate {
             None => translator,
         };
         let prefix = self.prefix.as_deref().map(|text| translator.target().encode(text));
-        let settings = self.settings(&prefix.unwrap_or_default());
+        let settings = self.settings(translator.default_search(), &prefix.unwrap_or_default());
+        settings.check()?;
         // A wrong --context-size is found before any work.
         let context = translator.session(self.context_size)?.context_size();
         if stream {
@@ -193,23 +196,26 @@ impl Translate {
         }
     }
 
-    fn settings(&self, prefix: &[u32]) -> BeamSettings {
+    /// What was asked for, and the rest as the model's makers search.
+    fn settings(&self, defaults: &BeamSettings, prefix: &[u32]) -> BeamSettings {
         let sampling = self.sample.then_some(Sampling {
             top_k: self.top_k,
             top_p: self.top_p,
             temperature: self.temperature,
             seed: self.seed,
         });
+        let mut forbidden = defaults.forbidden.clone();
+        forbidden.extend(self.no_unknown.then_some(abridge_model::tokens::UNKNOWN));
         BeamSettings {
-            beam: self.beam,
-            length_penalty: self.length_penalty,
+            beam: self.beam.unwrap_or(defaults.beam),
+            length_penalty: self.length_penalty.unwrap_or(defaults.length_penalty),
             min_length: self.min_length,
-            max_length: self.max_length,
+            max_length: self.max_length.unwrap_or(defaults.max_length),
             n_best: self.n_best.unwrap_or(1),
-            forbidden: if self.no_unknown { vec![abridge_model::tokens::UNKNOWN] } else { vec![] },
+            forbidden,
             prefix: prefix.to_vec(),
             sampling,
-            ..BeamSettings::default()
+            ..defaults.clone()
         }
     }
 
