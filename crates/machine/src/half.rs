@@ -174,7 +174,8 @@ mod tests {
         /// Bits in half precision, and the numbers that they are.
         const NUMBERS: [(u16, f32); 5] =
             [(0, 0.0), (0x3c00, 1.0), (0xc000, -2.0), (0x3800, 0.5), (0x4200, 3.0)];
-        let Some(columns) = columns() else { return };
+        // `tests/presence.rs` shows that the instructions are found where they are.
+        let Some(columns) = columns() else { return eprintln!("skipped: no F16C here") };
         for inputs in [1, 2, 33] {
             let number = |place: usize| NUMBERS[(place * 7919 + place / 5) % NUMBERS.len()];
             let weights: Vec<u16> = (0..inputs * columns).map(|i| number(i).0).collect();
@@ -196,10 +197,14 @@ mod tests {
     }
 
     #[test]
-    #[should_panic(expected = "out of range")]
-    #[cfg(target_arch = "x86_64")]
     fn a_panel_that_is_too_short_is_refused() {
-        let Some(columns) = columns() else { panic!("out of range: no such instructions here") };
-        multiply(columns, &[1.0; 8], 8, &vec![0; 7 * columns], |_, _| ());
+        let Some(columns) = columns() else { return eprintln!("skipped: no F16C here") };
+        let refused = |weights: usize| {
+            let weights = vec![0; weights];
+            std::panic::catch_unwind(|| multiply(columns, &[1.0; 8], 8, &weights, |_, _| ()))
+                .is_err()
+        };
+        assert!(!refused(8 * columns));
+        assert!(refused(7 * columns), "weights that are not there");
     }
 }

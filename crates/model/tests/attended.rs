@@ -113,10 +113,10 @@ fn a_memory_is_looked_at_as_a_batch_is() {
     }
 }
 
-/// With one key the weight is one whatever the network is; with an attention that is made to look
-/// for one token's key, the weight is there.
+/// With one key the weight is one, whatever the network is. `sound.rs` compares weights over several
+/// tokens with an independent computation.
 #[test]
-fn a_sharp_attention_points_at_its_token() {
+fn what_cannot_be_seen_has_no_weight() {
     let mut config = config(Preset::CachingTokens, 1);
     config.integration = Some(Integration::Serial);
     let model = config.init(7, &Device::flex()).unwrap();

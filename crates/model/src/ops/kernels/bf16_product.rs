@@ -237,7 +237,7 @@ mod tests {
 
     #[test]
     fn tiles_are_the_same_whichever_way_a_matrix_lies() {
-        let Some(unit) = TileUnit::take() else { return };
+        let Some(unit) = TileUnit::take() else { return eprintln!("skipped: no tile unit here") };
         let values: Vec<f32> = (0..40 * 40).map(value).collect();
         let mut turned = vec![0.0; 40 * 40];
         for (i, row) in values.chunks(40).enumerate() {

@@ -100,7 +100,11 @@ mod tests {
             let x: Vec<f32> = (0..rows * inputs).map(value).collect();
             let bias: Vec<f32> = (0..outputs).map(value).collect();
             let at = |i: usize, j: usize| f16::from_f32(value(i * outputs + j + 5)).to_f32();
-            let Some(half) = HalfMatrix::new(inputs, outputs, at, &bias) else { return Ok(()) };
+            let Some(half) = HalfMatrix::new(inputs, outputs, at, &bias) else {
+                prop_assert!(abridge_machine::half::columns().is_none());
+                eprintln!("skipped: no F16C here");
+                return Ok(());
+            };
             let (mut ours, mut theirs) = (vec![7.0; 3], Vec::new());
             half.multiply_columns(&x, 0..outputs, &mut ours);
             PackedMatrix::new(inputs, outputs, at, &bias).multiply(&x, &mut theirs);

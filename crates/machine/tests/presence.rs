@@ -1,0 +1,34 @@
+//! Instructions are found where the system says that they are: what other tests skip is really not
+//! here.
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+use abridge_machine::Instructions;
+use abridge_machine::int8::Path;
+use abridge_machine::tiles::TileUnit;
+
+/// The names of instructions that Linux lists for the first processor.
+fn listed() -> Option<Vec<String>> {
+    let text = std::fs::read_to_string("/proc/cpuinfo").ok()?;
+    let flags = text.lines().find_map(|line| line.strip_prefix("flags"))?;
+    Some(flags.split_whitespace().map(str::to_owned).collect())
+}
+
+#[test]
+fn what_the_system_lists_is_used() {
+    let Some(listed) = listed().filter(|_| cfg!(target_arch = "x86_64")) else {
+        return eprintln!("skipped: this system does not list the instructions of its processor");
+    };
+    let has = |names: &[&str]| names.iter().all(|name| listed.iter().any(|flag| flag == name));
+    let is_avx2 = has(&["avx2", "fma"]);
+    let is_avx512 = is_avx2 && has(&["avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl"]);
+    let expected = match (is_avx512, is_avx2) {
+        (true, _) => Instructions::Avx512,
+        (_, true) => Instructions::Avx2,
+        _ => Instructions::Portable,
+    };
+    assert_eq!(Instructions::here(), expected);
+    assert_eq!(Path::Vnni.is_available(), has(&["avx512f", "avx512bw", "avx512_vnni"]));
+    assert_eq!(Path::Avx2.is_available(), has(&["avx2"]));
+    assert_eq!(abridge_machine::half::columns().is_some(), is_avx512 || is_avx2 && has(&["f16c"]));
+    assert_eq!(TileUnit::is_here(), is_avx512 && has(&["amx_tile", "amx_bf16"]));
+}
