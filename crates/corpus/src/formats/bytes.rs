@@ -114,3 +114,37 @@ impl Read for Frames {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(path: &Path) -> Option<Vec<u8>> {
+        let mut text = Vec::new();
+        let mut bytes = open(path, &Arc::default()).ok()?;
+        bytes.reader.read_to_end(&mut text).ok().map(|_| text)
+    }
+
+    #[test]
+    fn a_stream_of_zstandard_is_checked_as_a_whole_file_is() {
+        let frame = include_bytes!("../../tests/fixtures/zstandard/lines.zst");
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("lines.zst");
+        std::fs::write(&path, frame).unwrap();
+        let text = read(&path).unwrap();
+        assert_eq!(text, zstandard::decode(frame, 1 << 24).unwrap());
+        let mut refused = 0;
+        for bit in (0..frame.len() * 8).step_by(7) {
+            let mut damaged = frame.to_vec();
+            damaged[bit / 8] ^= 1 << (bit % 8);
+            std::fs::write(&path, damaged).unwrap();
+            match read(&path) {
+                Some(found) => assert_eq!(found, text, "bit {bit}"),
+                None => refused += 1,
+            }
+        }
+        assert!(refused > frame.len(), "{refused}");
+        std::fs::write(&path, &frame[..frame.len() - 1]).unwrap();
+        assert!(read(&path).is_none());
+    }
+}

@@ -74,6 +74,7 @@ impl BytePairs {
                 )));
             }
         }
+        check_pieces(&description["model"]).map_err(broken)?;
         let reference: tokenizers::Tokenizer =
             text.parse().map_err(|error: tokenizers::Error| broken(error.to_string()))?;
         let ModelWrapper::BPE(model) = reference.get_model() else {
@@ -127,6 +128,32 @@ impl BytePairs {
             .decode(ids, false)
             .map_err(|error| Error::new(format!("cannot decode: {error}")))
     }
+}
+
+/// Checks that ids are 0, 1, 2 and so on, and that every merge makes a piece of two: the library
+/// takes both for granted.
+fn check_pieces(model: &Value) -> std::result::Result<(), String> {
+    let pieces = model["vocab"].as_object().ok_or("its `vocab` is not a table")?;
+    let mut ids: Vec<u64> = pieces.values().filter_map(Value::as_u64).collect();
+    ids.sort_unstable();
+    if let Some(missing) = (0..pieces.len() as u64).find(|&id| ids.get(id as usize) != Some(&id)) {
+        return Err(format!("no piece, or more than one, has the id {missing}"));
+    }
+    for merge in model["merges"].as_array().ok_or("its `merges` are not a list")? {
+        let pair: Vec<&str> = match merge {
+            Value::String(pair) => pair.split(' ').collect(),
+            Value::Array(pair) => pair.iter().filter_map(Value::as_str).collect(),
+            _ => Vec::new(),
+        };
+        let [left, right] = pair[..] else {
+            return Err(format!("{merge} is not a merge of two pieces"));
+        };
+        let joined = format!("{left}{right}");
+        if let Some(piece) = [left, right, &joined].into_iter().find(|p| !pieces.contains_key(*p)) {
+            return Err(format!("the merge {merge} needs the piece {piece:?}, which is missing"));
+        }
+    }
+    Ok(())
 }
 
 /// Everything in the model but its pieces and merges.
