@@ -43,7 +43,7 @@ fn writes_a_directory_and_says_what_is_in_it() {
 
     practice(&["--out", path])
         .assert()
-        .code(2)
+        .code(1)
         .stderr(predicate::str::contains("not empty; name a new one"));
 }
 
