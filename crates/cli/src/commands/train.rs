@@ -113,9 +113,10 @@ impl Train {
             validator: measure.map(|measure| Box::new(measure) as Box<dyn Validator>),
             ranks: ranks.clone(),
         };
-        if ranks.is_leader() {
-            // Found now rather than when there is a model to write.
-            drop(begin_model(&run.join("model"))?);
+        let model = run.join("model");
+        if ranks.is_leader() && model.exists() {
+            // What cannot be replaced is found now rather than when there is a model to write.
+            drop(begin_model(&model)?);
         }
         let mut training = Training::open(recipe, &paths, device, options)?;
         let (stop, signal) = listen()?;
