@@ -14,11 +14,13 @@ mod lexicon;
 pub mod practice;
 pub mod prepare;
 pub mod store;
+pub mod swaps;
 pub mod tokenizer;
 
 pub use document::{Document, Segment};
 pub use error::{Error, Result};
 pub use formats::contrastive::{ContrastiveInput, ContrastiveItem, ContrastiveSet};
+pub use formats::ctxpro::{CtxProItem, CtxProSet};
 pub use formats::{Corpus, Format, Input, read, read_bytes, read_text};
 pub use lexicon::{Entry, Lexicon};
 pub use tokenizer::Tokenizer;

@@ -40,6 +40,7 @@ mod archive;
 mod bytes;
 pub mod contrastive;
 mod corpus;
+pub mod ctxpro;
 mod detect;
 mod entities;
 mod file;
