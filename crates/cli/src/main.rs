@@ -34,10 +34,13 @@ struct Cli {
 enum Command {
     Average(commands::average::Average),
     Completions(commands::completions::Completions),
-    Contrast(commands::contrast::Contrast),
+    Contrast(Box<commands::contrast::Contrast>),
+    #[command(name = "ctxpro")]
+    CtxPro(Box<commands::ctxpro::CtxPro>),
     Cxmi(commands::cxmi::Cxmi),
     Demo(commands::demo::Demo),
     Evaluate(Box<commands::evaluate::EvaluateArguments>),
+    Examples(Box<commands::examples::Examples>),
     Import(commands::import::Import),
     Inspect(Box<commands::inspect::Inspect>),
     Man(commands::man::Man),
@@ -50,6 +53,7 @@ enum Command {
     Score(commands::score::ScoreArguments),
     Serve(Box<commands::serve::Serve>),
     Shortlist(commands::shortlist::ShortlistArguments),
+    Tags(Box<commands::tags::Tags>),
     Train(commands::train::Train),
     Translate(Box<commands::translate::Translate>),
 }
@@ -79,9 +83,11 @@ fn run() -> ExitCode {
         Command::Average(command) => command.run(),
         Command::Completions(command) => command.run(Cli::command()),
         Command::Contrast(command) => command.run(),
+        Command::CtxPro(command) => command.run(),
         Command::Cxmi(command) => command.run(),
         Command::Demo(command) => command.run(),
         Command::Evaluate(arguments) => commands::evaluate::run(&arguments),
+        Command::Examples(command) => command.run(),
         Command::Import(command) => command.run(),
         Command::Inspect(command) => command.run(),
         Command::Man(command) => command.run(Cli::command()),
@@ -94,6 +100,7 @@ fn run() -> ExitCode {
         Command::Score(command) => command.run(),
         Command::Serve(command) => command.run(),
         Command::Shortlist(command) => command.run(),
+        Command::Tags(command) => command.run(),
         Command::Train(command) => command.run(),
         Command::Translate(command) => command.run(),
     })

@@ -367,7 +367,7 @@ fn wishes_that_cannot_be_met_are_refused_with_the_remedy() {
     let folder = folder();
     fs::write(folder.path().join("text.en"), "It was.\n").unwrap();
     for (flags, reason) in [
-        (&["--context-size", "3"][..], "at most 2"),
+        (&["--context-size", "5000"][..], "segment embeddings"),
         (&["--n-best", "5"], "set the beam to 5"),
         (&["--min-length", "99"], "at least 99"),
         (&["--sample", "--top-p", "2"], "(0, 1]"),

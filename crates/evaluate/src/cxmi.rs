@@ -14,6 +14,8 @@ use abridge_model::random;
 use abridge_translate::{Result, Score, ScoreRequest, Translator};
 use serde::Serialize;
 
+use crate::normal::{Z95, two_sided};
+
 /// Requests per thread between two reports of progress.
 const CHUNK: usize = 600;
 
@@ -37,6 +39,9 @@ pub struct CxmiReport {
     pub context: Gain,
     /// The gain from sentences of another place.
     pub random: Gain,
+    /// What the sentences before give beyond those of another place: the part of the gain that
+    /// comes from what the context says.
+    pub beyond: Gain,
     /// The words that gained most, all their occurrences together.
     pub words: Vec<WordGain>,
     /// Every sentence, in the order of the text.
@@ -54,6 +59,8 @@ pub struct Gain {
     pub per_token: f64,
     /// The share of sentences that gained.
     pub gained: f64,
+    /// How probable a mean at least so far from 0 is by chance (two-sided).
+    pub p_value: f64,
 }
 
 /// What a sentence gained.
@@ -69,6 +76,8 @@ pub struct SentenceGain {
     pub random: f64,
     /// What the words of the reference gained from the sentences before.
     pub words: Vec<(String, f64)>,
+    /// What the same words gained from others.
+    pub random_words: Vec<f64>,
 }
 
 /// What a word gained.
@@ -148,6 +157,10 @@ pub fn cxmi(
             gain: gained.iter().sum(),
             random: random.iter().sum(),
             words: words(translator.target(), case.reference, &gained),
+            random_words: words(translator.target(), case.reference, &random)
+                .into_iter()
+                .map(|(_, gain)| gain)
+                .collect(),
         });
     }
     let gains = |of: fn(&SentenceGain) -> f64| -> Gain {
@@ -158,6 +171,7 @@ pub fn cxmi(
         tokens: tokens.iter().sum(),
         context: gains(|line| line.gain),
         random: gains(|line| line.random),
+        beyond: gains(|line| line.gain - line.random),
         words: word_gains(&lines),
         lines,
     })
@@ -179,14 +193,16 @@ pub fn documents_hash(documents: &[Document]) -> String {
 }
 
 impl Gain {
-    fn new(gains: &[f64], tokens: usize) -> Self {
+    pub(crate) fn new(gains: &[f64], tokens: usize) -> Self {
         let count = gains.len().max(1) as f64;
         let sum: f64 = gains.iter().sum();
         let mean = sum / count;
         let squares: f64 = gains.iter().map(|gain| (gain - mean).powi(2)).sum();
+        let deviation = (squares / (count - 1.0).max(1.0) / count).sqrt();
         Self {
             per_sentence: mean,
-            half_width: 1.96 * (squares / (count - 1.0).max(1.0) / count).sqrt(),
+            half_width: Z95 * deviation,
+            p_value: if deviation > 0.0 { two_sided(mean / deviation) } else { 1.0 },
             per_token: sum / tokens.max(1) as f64,
             gained: gains.iter().filter(|gain| **gain > 0.0).count() as f64 / count,
         }
@@ -209,6 +225,7 @@ impl Text {
             source: &self.sources[case.number],
             context: &self.sources[context.clone()],
             context_translations: &self.references[context],
+            shown: None,
             candidates: std::slice::from_ref(&self.references[case.number]),
         }
     }
@@ -335,7 +352,8 @@ mod tests {
         assert!((gain.per_sentence - 1.0).abs() < 1e-12 && (gain.per_token - 0.5).abs() < 1e-12);
         assert!((gain.gained - 0.75).abs() < 1e-12);
         // The standard deviation is √2, that of the mean √2 / 2.
-        assert!((gain.half_width - 1.96 * 0.5f64.sqrt()).abs() < 1e-12);
+        assert!((gain.half_width - Z95 * 0.5f64.sqrt()).abs() < 1e-12);
+        assert!((gain.p_value - two_sided(2.0f64.sqrt())).abs() < 1e-12);
     }
 
     #[test]
@@ -346,6 +364,7 @@ mod tests {
             gain: 0.0,
             random: 0.0,
             words: words.iter().map(|(word, gain)| ((*word).to_owned(), *gain)).collect(),
+            random_words: vec![0.0; words.len()],
         };
         let found =
             word_gains(&[line(&[("Er", 1.0), ("da.", 0.5)]), line(&[("er,", 2.0), ("–", 9.0)])]);

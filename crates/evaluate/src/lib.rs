@@ -9,15 +9,20 @@ mod bleu;
 mod chrf;
 pub mod comet;
 mod contrast;
+mod controls;
+mod ctxpro;
 mod cxmi;
 mod derived;
 mod documents;
 mod edit_distance;
+mod examples;
 mod hash;
+mod holm;
 mod input;
 pub mod inspect;
 mod metric;
 mod ngram;
+mod normal;
 pub mod picture;
 pub mod profile;
 mod pronoun;
@@ -27,6 +32,7 @@ mod references;
 mod report;
 mod signature;
 mod significance;
+pub mod tagger;
 mod ter;
 mod tokenize;
 pub mod whitespace;
@@ -34,15 +40,24 @@ pub mod whitespace;
 pub use bleu::{Bleu, BleuScore, Smoothing};
 pub use chrf::ChrF;
 pub use contrast::{
-    Accuracy, ComparisonRow, ContrastiveComparison, ContrastiveReport, Identity, McNemar,
-    check_context, check_languages, context_order, is_preferred, limit_context, part_file,
-    read_scores, score_set, set_hash, write_scores,
+    Accuracy, ComparisonRow, Composition, ContrastiveComparison, ContrastiveReport, ControlReport,
+    Controls, Identity, McNemar, MeanAccuracy, Scores, check_context, check_languages, context_order,
+    is_preferred, limit_context, part_file, read_scores, score_set, score_with_controls, set_hash,
+    write_scores,
+};
+pub use controls::{Control, ControlTest, ControlTests, Example, MeanDifference, Reading};
+pub use ctxpro::{
+    CtxProContext, CtxProReport, CtxProRow, CtxProTask, ctxpro_hash, ctxpro_tests, has_expected,
 };
 pub use cxmi::{
     CxmiReport, CxmiSettings, Gain, SentenceGain, WordGain, cxmi, cxmi_sentences, documents_hash,
 };
 pub use derived::{DocumentBleu, LengthRatio};
 pub use documents::{DocumentLines, Documents};
+pub use examples::{
+    PronounExample, PronounTranslation, examples_page, examples_text, pronoun_examples,
+};
+pub use holm::holm;
 pub use input::{Files, TestSet};
 pub use metric::{
     Metric, ResampleScore, Score, Statistics, TextMetric, corpus_score, sentence_score,

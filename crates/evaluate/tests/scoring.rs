@@ -123,6 +123,7 @@ fn a_gain_is_the_difference_of_two_scores() {
                 source: &segment.source,
                 context,
                 context_translations: &[],
+                shown: None,
                 candidates: &reference,
             };
             translator.score(&[request], &|_| {}).unwrap()[0][0].sum

@@ -198,6 +198,7 @@ fn scores_are_those_of_the_expected_slots() {
                 source: &text.sources[position],
                 context: &text.sources[..position],
                 context_translations: &text.targets[..position],
+                shown: None,
                 candidates: &text.targets[position..=position],
             })
             .collect();

@@ -72,6 +72,7 @@ fn main() {
                     source: &lines[number],
                     context: &lines[number / DOCUMENT * DOCUMENT..number],
                     context_translations: &[],
+                    shown: None,
                     candidates: &lines[number..=number],
                 })
                 .collect();

@@ -28,6 +28,10 @@ pub struct ScoreRequest<'a> {
     pub context: &'a [String],
     /// Their translations, for a model whose memory holds them; may be missing.
     pub context_translations: &'a [String],
+    /// The places in `context` of the sentences that the model is shown as the nearest, the second
+    /// nearest and so on, one per slot; by default those that they are. For experiments in which a
+    /// sentence stands elsewhere or a slot stays empty.
+    pub shown: Option<&'a [Option<usize>]>,
     /// What is scored.
     pub candidates: &'a [String],
 }
@@ -86,8 +90,8 @@ struct Window<'a> {
 struct Prepared {
     /// The sentence, among the distinct ones of the window.
     source: usize,
-    /// The sentences before it, nearest first.
-    context: Vec<Held>,
+    /// The sentences before it, nearest first; none where a slot is to stay empty.
+    context: Vec<Option<Held>>,
     /// Each candidate, the end included.
     candidates: Vec<Vec<u32>>,
 }
@@ -157,7 +161,16 @@ impl<'a> Window<'a> {
                 .map(|text| self.translations.place(text, || translator.translation_tokens(text)));
             (read(sentence), translation)
         });
-        let context = context.collect();
+        let known: Vec<Held> = context.collect();
+        let first = request.context.len() - known.len();
+        let context = match request.shown {
+            // Of the known ones, which are in reverse order, those that are to be shown.
+            Some(shown) => {
+                let held = |place: usize| known[request.context.len() - 1 - place.max(first)];
+                shown.iter().map(|place| place.map(held)).collect()
+            }
+            None => known.into_iter().map(Some).collect(),
+        };
         let candidates = request.candidates.iter().map(|candidate| {
             let mut tokens = translator.target().encode(candidate);
             tokens.push(END);
@@ -187,7 +200,7 @@ impl<'a> Window<'a> {
                     context: self
                         .translator
                         .layout()
-                        .context(|back| request.context.get(back - 1).map(remembered)),
+                        .context(|back| request.context.get(back - 1)?.as_ref().map(remembered)),
                 };
                 seats.extend(request.candidates.iter().map(|_| seat.clone()));
                 candidates.extend(&request.candidates);
@@ -223,7 +236,7 @@ impl<'a> Window<'a> {
                 Ok(self.translator.model().read_translations(&Packed::new(tokens))?)
             })?;
         let mut remembered = BTreeMap::new();
-        for held in self.requests.iter().flat_map(|request| &request.context) {
+        for held in self.requests.iter().flat_map(|request| request.context.iter().flatten()) {
             let (sentence, Some(translation)) = *held else { continue };
             remembered.entry(*held).or_insert_with(|| Remembered {
                 translation: Some(translations[translation].clone()),

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use abridge_corpus::Tokenizer;
 use abridge_corpus::tokenizer::Encoder;
 use abridge_model::Model;
+use abridge_model::config::Context;
 use abridge_model::lean::LeanDecoder;
 use abridge_model::tokens::END;
 use abridge_model::weights::{ModelDirectory, Precision};
@@ -26,6 +27,8 @@ pub struct Translator {
     target: Tokenizer,
     hash: String,
     languages: Option<(String, String)>,
+    /// The context size of the training, where the model has context.
+    trained_context: Option<usize>,
     workers: Workers,
     precision: Precision,
     /// The words that translations are made of, where the model directory has such lists.
@@ -37,7 +40,19 @@ pub struct Translator {
 impl Translator {
     /// Opens a model directory with its tokenizers, to use every core.
     pub fn open(path: &Path, device: &Device) -> Result<Self> {
-        let directory = ModelDirectory::open(path)?;
+        Self::open_at(path, device, None)
+    }
+
+    /// As [`Self::open`], for a context size that may be larger than the one that the model was
+    /// trained with. Slots beyond those of the training have segment embeddings that were never
+    /// trained, so translations may be worse; what context costs can be measured.
+    pub fn open_at(path: &Path, device: &Device, context: Option<usize>) -> Result<Self> {
+        let mut directory = ModelDirectory::open(path)?;
+        let trained = directory.config().context_size;
+        let has_context = directory.config().context != Context::None;
+        if let Some(context) = context.filter(|&context| has_context && context > trained) {
+            directory = directory.with_context_size(context)?;
+        }
         let languages = directory.provenance().get("languages");
         let languages = languages.and_then(|pair| pair.split_once('-'));
         let languages = languages.map(|(source, target)| (source.to_owned(), target.to_owned()));
@@ -71,6 +86,7 @@ impl Translator {
         )?;
         translator.languages = languages;
         translator.search = search;
+        translator.trained_context = has_context.then_some(trained);
         Ok(match shortlist {
             Some(shortlist) => translator.with_shortlist(shortlist),
             None => translator,
@@ -92,6 +108,8 @@ impl Translator {
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
         let (hash, workers) = (hash.to_owned(), Workers::new(cores)?);
         let lean = model.lean_decoder_in(precision).map(Arc::new);
+        let config = model.config();
+        let trained_context = (config.context != Context::None).then_some(config.context_size);
         Ok(Self {
             model,
             lean,
@@ -99,6 +117,7 @@ impl Translator {
             target,
             hash,
             languages: None,
+            trained_context,
             workers,
             precision,
             shortlist: None,
@@ -131,6 +150,7 @@ impl Translator {
             target: self.target.clone(),
             hash: self.hash.clone(),
             languages: self.languages.clone(),
+            trained_context: self.trained_context,
             workers: Workers::new(threads)?,
             precision: self.precision,
             shortlist: self.shortlist.clone(),
@@ -173,6 +193,11 @@ impl Translator {
     /// the model's name in signatures of results and in sessions.
     pub fn hash(&self) -> &str {
         &self.hash
+    }
+
+    /// The context size that the model was trained with; `None` if it has no context.
+    pub fn trained_context(&self) -> Option<usize> {
+        self.trained_context
     }
 
     /// The codes of the source and target language, where the model directory names them.

@@ -39,6 +39,7 @@ fn hypotheses_come_best_first_and_scores_are_those_of_scoring() {
                 source: &sources[place],
                 context: &sources[..place],
                 context_translations: &[],
+                shown: None,
                 candidates: std::slice::from_ref(&best.text),
             };
             let score = translator.score(&[request], &|_| {}).unwrap().remove(0).remove(0);

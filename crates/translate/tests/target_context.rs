@@ -72,6 +72,7 @@ fn other_translations_before_give_another_score() {
             source: &sentences[3],
             context: &sentences[..3],
             context_translations,
+            shown: None,
             candidates: &sentences[..1],
         };
         translator.score(&[request], &|_| {}).unwrap()[0][0].sum

@@ -4,9 +4,10 @@ use std::io::Write;
 use std::path::PathBuf;
 
 use abridge_corpus::{Document, Format, Input, read};
+use abridge_evaluate::tagger::{TagGain, TagLanguage, tag_gains};
 use abridge_evaluate::{
     CxmiReport, CxmiSettings, Field, Gain, Signature, context_order, cxmi, cxmi_sentences,
-    documents_hash,
+    documents_hash, holm,
 };
 use abridge_model::DeviceKind;
 use abridge_translate::Translator;
@@ -40,7 +41,7 @@ pub struct Cxmi {
     #[arg(long)]
     format: Option<Format>,
     /// How many sentences before; several are measured one after the other. By default as many as
-    /// the model takes.
+    /// the model was trained with; more are possible, with a warning.
     #[arg(
         long = "context-size",
         alias = "context-sizes",
@@ -51,6 +52,9 @@ pub struct Cxmi {
     /// Which other sentences are the control.
     #[arg(long, default_value_t = 1)]
     seed: u64,
+    /// The gain of words that depend on context, as `abridge tags` finds them (P-CXMI): de, fr or pt.
+    #[arg(long, value_name = "CODE")]
+    tags: Option<TagLanguage>,
     /// How many of the words that gained most are shown.
     #[arg(long, default_value_t = 15, value_name = "N")]
     words: usize,
@@ -74,7 +78,8 @@ impl Cxmi {
             format: self.format,
             ..Input::new(&self.source)
         })?;
-        let translator = super::open(&self.model, self.device)?;
+        let furthest = self.context_sizes.iter().copied().max();
+        let translator = super::open_at(&self.model, self.device, furthest)?;
         let most = translator.model().config().context_size;
         ensure!(
             most > 0,
@@ -84,7 +89,6 @@ impl Cxmi {
         let sizes = if self.context_sizes.is_empty() { &[most][..] } else { &self.context_sizes };
         for &size in sizes {
             ensure!(size > 0, "with a context size of 0 there is nothing to gain; give at least 1");
-            ensure!(size <= most, "context size {size} is more than the {most} of the model");
         }
         let sentences = cxmi_sentences(&corpus.documents);
         let bar = crate::progress::counter(sentences * sizes.len(), "sentences", self.quiet);
@@ -121,6 +125,11 @@ impl Cxmi {
         } else {
             write!(out, "{}", self.text(&reports))?;
         }
+        if let (Some(language), false, Some((_, _, report))) =
+            (self.tags, self.json, reports.last())
+        {
+            write!(out, "\n{}", tag_table(&tag_gains(report, &corpus.documents, language)))?;
+        }
         Ok(())
     }
 
@@ -143,12 +152,34 @@ impl Cxmi {
 
     fn text(&self, reports: &[(Signature, usize, CxmiReport)]) -> String {
         let mut parts = vec![format!(
-            "{:<28} {:>20} {:>12} {:>10}\n",
-            "nats", "CXMI per sentence", "per token", "gained"
+            "{:<28} {:>20} {:>12} {:>10} {:>9}\n",
+            "nats", "CXMI per sentence", "per token", "gained", "Holm's p"
         )];
-        for (_, size, report) in reports {
-            parts.push(row(&format!("context {size}, before"), &report.context));
-            parts.push(row(&format!("context {size}, random"), &report.random));
+        let gains: Vec<(String, Gain)> = reports
+            .iter()
+            .flat_map(|(_, size, report)| {
+                [
+                    ("before", report.context),
+                    ("random", report.random),
+                    ("beyond random", report.beyond),
+                ]
+                .map(|(name, gain)| (format!("context {size}, {name}"), gain))
+            })
+            .collect();
+        let corrected = holm(&gains.iter().map(|(_, gain)| gain.p_value).collect::<Vec<_>>());
+        for ((name, gain), p) in gains.iter().zip(&corrected) {
+            parts.push(row(name, gain, *p));
+        }
+        for ((_, size, report), p) in reports.iter().zip(corrected.chunks(3)) {
+            if report.context.per_sentence > 0.0 && p[0] < 0.05 {
+                let from_content = report.beyond.per_sentence > 0.0 && p[2] < 0.05;
+                if !from_content {
+                    parts.push(format!(
+                        "\nThe gain of context {size} does not come from what the context says: \
+                         sentences of other documents gain as much.\n"
+                    ));
+                }
+            }
         }
         if let Some((_, size, report)) = reports.last() {
             parts.push(format!(
@@ -167,12 +198,35 @@ impl Cxmi {
     }
 }
 
-fn row(name: &str, gain: &Gain) -> String {
+/// What tagged words gained, each tag with its test.
+fn tag_table(gains: &[TagGain]) -> String {
+    let corrected = holm(&gains.iter().map(|gain| gain.beyond.p_value).collect::<Vec<_>>());
+    let mut parts = vec![format!(
+        "{:<18} {:>8} {:>18} {:>24} {:>9}\n",
+        "nats per word", "words", "gain", "beyond random context", "Holm's p"
+    )];
+    parts.extend(gains.iter().zip(corrected).map(|(gain, p)| {
+        let name = gain.tag.map_or_else(|| "all others".to_owned(), |tag| tag.to_string());
+        format!(
+            "{name:<18} {:>8} {:>9.4} ± {:<6.4} {:>13.4} ± {:<8.4} {:>9}\n",
+            gain.words,
+            gain.context.per_sentence,
+            gain.context.half_width,
+            gain.beyond.per_sentence,
+            gain.beyond.half_width,
+            super::contrast::probability(p)
+        )
+    }));
+    parts.concat()
+}
+
+fn row(name: &str, gain: &Gain, p: f64) -> String {
     format!(
-        "{name:<28} {:>10.4} ± {:<7.4} {:>12.4} {:>8.1} %\n",
+        "{name:<28} {:>10.4} ± {:<7.4} {:>12.4} {:>8.1} % {:>9}\n",
         gain.per_sentence,
         gain.half_width,
         gain.per_token,
-        100.0 * gain.gained
+        100.0 * gain.gained,
+        super::contrast::probability(p)
     )
 }

@@ -4,9 +4,11 @@ pub mod average;
 mod comet;
 pub mod completions;
 pub mod contrast;
+pub mod ctxpro;
 pub mod cxmi;
 pub mod demo;
 pub mod evaluate;
+pub mod examples;
 pub mod import;
 pub mod inspect;
 pub mod man;
@@ -19,6 +21,7 @@ pub mod reproduce;
 pub mod score;
 pub mod serve;
 pub mod shortlist;
+pub mod tags;
 pub mod train;
 pub mod translate;
 pub mod version;
@@ -37,7 +40,19 @@ fn parse<T: FromStr<Err = abridge_model::Error>>(name: &str) -> Result<T, String
 
 /// Opens a model directory; says so where its weights cannot be used as they are stored.
 fn open(model: &Path, device: DeviceKind) -> anyhow::Result<Translator> {
-    let translator = Translator::open(model, &device.open()?)?;
+    open_at(model, device, None)
+}
+
+/// As [`open`], to look further back than the model was trained to, if asked; says so.
+fn open_at(model: &Path, device: DeviceKind, context: Option<usize>) -> anyhow::Result<Translator> {
+    let translator = Translator::open_at(model, &device.open()?, context)?;
+    if let Some(trained) = translator.trained_context().filter(|&size| Some(size) < context) {
+        tell!(
+            "warning: {} was trained to look {trained} sentences back; what it does with more, it \
+             has not learned",
+            model.display()
+        );
+    }
     if let Some(precision) = translator.unpacked() {
         tell!(
             "note: the {precision} weights of {} are unpacked to f32: only the CPU multiplies them \

@@ -82,6 +82,7 @@ impl ScoreArguments {
                     source,
                     context: &sentences[..index],
                     context_translations: &translations[document][..index],
+                    shown: None,
                     candidates,
                 });
                 places.push((document, index));

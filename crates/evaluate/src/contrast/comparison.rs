@@ -3,13 +3,18 @@
 use abridge_corpus::ContrastiveSet;
 use serde::Serialize;
 
+use super::mean::strata;
 use super::report::{Accuracy, classes, is_preferred};
+use crate::controls::MeanDifference;
+use crate::holm::holm;
 
 /// Two models compared, in total and by what the items say about themselves.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Comparison {
     /// All items, then by distance, then by pronoun.
     pub rows: Vec<ComparisonRow>,
+    /// The difference of the means over pronouns.
+    pub mean: MeanDifference,
 }
 
 /// Two models on some of the items.
@@ -23,6 +28,8 @@ pub struct ComparisonRow {
     pub second: Accuracy,
     /// The test of their difference.
     pub mcnemar: McNemar,
+    /// Its p-value, corrected for the number of rows.
+    pub holm: f64,
 }
 
 /// `McNemar`'s exact test: of the items on which only one model is right, each is a fair coin if the
@@ -79,9 +86,16 @@ impl Comparison {
                 first,
                 second,
                 mcnemar: McNemar::new(only_first, only_second),
+                holm: 1.0,
             }
         });
-        Self { rows: rows.collect() }
+        let mut rows: Vec<ComparisonRow> = rows.collect();
+        let p_values: Vec<f64> = rows.iter().map(|row| row.mcnemar.p_value).collect();
+        for (row, corrected) in rows.iter_mut().zip(holm(&p_values)) {
+            row.holm = corrected;
+        }
+        let (first, second): (Vec<bool>, Vec<bool>) = right.into_iter().unzip();
+        Self { rows, mean: MeanDifference::new(&strata(set), &first, &second) }
     }
 }
 

@@ -4,6 +4,7 @@ use abridge_corpus::ContrastiveSet;
 use abridge_translate::Translator;
 use serde::{Deserialize, Serialize};
 
+use crate::controls::Control;
 use crate::hash;
 use crate::signature::{Field, Signature};
 
@@ -20,6 +21,12 @@ pub struct Identity {
     pub context: usize,
     /// In which order it sees them.
     pub order: String,
+    /// The controls that are scored beside the true context.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub controls: Vec<Control>,
+    /// Which other sentences the random control shows.
+    #[serde(default)]
+    pub seed: u64,
 }
 
 impl Identity {
@@ -31,19 +38,37 @@ impl Identity {
             set: set_hash(set),
             context,
             order: context_order(translator).to_owned(),
+            controls: Vec::new(),
+            seed: 0,
         }
+    }
+
+    /// The identity of scores with these controls beside.
+    #[must_use]
+    pub fn with_controls(self, controls: &[Control], seed: u64) -> Self {
+        Self { controls: controls.to_vec(), seed, ..self }
     }
 
     /// The signature of a result.
     pub fn signature(&self, score: &str) -> Signature {
-        Signature::custom(vec![
+        let mut fields = vec![
             Field::new("score", "s", score),
             Field::new("model", "m", hash::short(&self.model)),
             Field::new("set", "set", hash::short(&self.set)),
             Field::new("context", "ctx", self.context.to_string()),
             Field::new("order", "o", self.order.clone()),
-            Field::new("version", "v", self.tool.clone()),
-        ])
+        ];
+        if !self.controls.is_empty() {
+            fields.push(Field::new("controls", "c", self.control_names()));
+            fields.push(Field::new("seed", "seed", self.seed.to_string()));
+        }
+        fields.push(Field::new("version", "v", self.tool.clone()));
+        Signature::custom(fields)
+    }
+
+    fn control_names(&self) -> String {
+        let names: Vec<String> = self.controls.iter().map(ToString::to_string).collect();
+        names.join("+")
     }
 
     /// The first thing in which another identity differs, in words.
@@ -54,6 +79,8 @@ impl Identity {
             ("set", &self.set, &other.set),
             ("context size", &self.context.to_string(), &other.context.to_string()),
             ("order of context", &self.order, &other.order),
+            ("list of controls", &self.control_names(), &other.control_names()),
+            ("seed", &self.seed.to_string(), &other.seed.to_string()),
         ]
         .into_iter()
         .find(|(_, own, others)| own != others)

@@ -5,12 +5,20 @@
 
 mod checks;
 mod comparison;
+mod composition;
+mod control_report;
 mod identity;
+mod mean;
 mod report;
 mod scoring;
 
 pub use checks::{check_context, check_languages, limit_context};
 pub use comparison::{Comparison as ContrastiveComparison, ComparisonRow, McNemar};
+pub use composition::Composition;
+pub use control_report::ControlReport;
 pub use identity::{Identity, context_order, set_hash};
+pub use mean::MeanAccuracy;
 pub use report::{Accuracy, ContrastiveReport, is_preferred};
-pub use scoring::{part_file, read_scores, score_set, write_scores};
+pub use scoring::{
+    Controls, Scores, part_file, read_scores, score_set, score_with_controls, write_scores,
+};

@@ -1,16 +1,24 @@
 //! Contrastive accuracy: how often a model prefers the reference to its wrong alternatives.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 use abridge_corpus::ContrastiveSet;
 use serde::Serialize;
 
+use super::composition::Composition;
+use super::mean::MeanAccuracy;
+use crate::normal::Z95;
+
 /// Accuracy on a contrastive set, in total and by what the items say about themselves.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ContrastiveReport {
+    /// What the set consists of.
+    pub composition: Composition,
     /// All items.
     pub total: Accuracy,
+    /// The mean of the pronouns' accuracies, each with the same weight, where there are several.
+    pub mean: Option<MeanAccuracy>,
     /// By the reference's pronoun, in alphabetical order. Words of fewer than one in a hundred items
     /// are counted together.
     pub by_pronoun: Vec<(String, Accuracy)>,
@@ -18,6 +26,9 @@ pub struct ContrastiveReport {
     pub by_distance: Vec<(String, Accuracy)>,
     /// By the kind of example, where the set has several.
     pub by_category: Vec<(String, Accuracy)>,
+    /// By pronoun and distance: for each pronoun the rows of `by_distance`. Empty if fewer than two
+    /// pronouns or no distances are known.
+    pub by_pronoun_and_distance: Vec<(String, Vec<Accuracy>)>,
 }
 
 /// How many of how many were right.
@@ -37,13 +48,18 @@ impl Accuracy {
 
     /// The 95 % interval of the share (Wilson's, which holds near 0 and 1, too).
     pub fn interval(&self) -> (f64, f64) {
-        const Z: f64 = 1.959_963_984_540_054;
         let n = self.items.max(1) as f64;
         let p = self.share();
-        let centre = p + Z * Z / (2.0 * n);
-        let spread = Z * (p * (1.0 - p) / n + Z * Z / (4.0 * n * n)).sqrt();
-        let scale = 1.0 + Z * Z / n;
+        let centre = p + Z95 * Z95 / (2.0 * n);
+        let spread = Z95 * (p * (1.0 - p) / n + Z95 * Z95 / (4.0 * n * n)).sqrt();
+        let scale = 1.0 + Z95 * Z95 / n;
         (((centre - spread) / scale).max(0.0), ((centre + spread) / scale).min(1.0))
+    }
+
+    pub(crate) fn of(items: impl IntoIterator<Item = usize>, right: &[bool]) -> Self {
+        let mut accuracy = Self::default();
+        items.into_iter().for_each(|item| accuracy.count(right[item]));
+        accuracy
     }
 
     pub(super) fn count(&mut self, correct: bool) {
@@ -64,16 +80,19 @@ impl ContrastiveReport {
     pub fn new(set: &ContrastiveSet, scores: &[Vec<f64>]) -> Self {
         assert_eq!(set.items.len(), scores.len(), "one list of scores per item");
         let mut report = Self {
+            composition: Composition::new(set),
             total: Accuracy::default(),
+            mean: None,
             by_pronoun: Vec::new(),
             by_distance: Vec::new(),
             by_category: Vec::new(),
+            by_pronoun_and_distance: Vec::new(),
         };
-        for (class, items) in classes(set) {
-            let mut accuracy = Accuracy::default();
-            for item in items {
-                accuracy.count(is_preferred(&scores[item]));
-            }
+        let right: Vec<bool> = scores.iter().map(|scores| is_preferred(scores)).collect();
+        let classes = classes(set);
+        report.by_pronoun_and_distance = crossed(&classes, &right);
+        for (class, items) in classes {
+            let accuracy = Accuracy::of(items, &right);
             match class {
                 Class::All => report.total = accuracy,
                 Class::Distance(name) => report.by_distance.push((name.to_owned(), accuracy)),
@@ -81,8 +100,33 @@ impl ContrastiveReport {
                 Class::Category(name) => report.by_category.push((name, accuracy)),
             }
         }
+        let pronouns: Vec<Accuracy> = report.by_pronoun.iter().map(|row| row.1).collect();
+        report.mean = MeanAccuracy::new(&pronouns);
         report
     }
+}
+
+/// The accuracy of each pronoun at each distance.
+fn crossed(classes: &[(Class, Vec<usize>)], right: &[bool]) -> Vec<(String, Vec<Accuracy>)> {
+    let distances: Vec<BTreeSet<usize>> = classes
+        .iter()
+        .filter(|(class, _)| matches!(class, Class::Distance(_)))
+        .map(|(_, items)| items.iter().copied().collect())
+        .collect();
+    let rows: Vec<(String, Vec<Accuracy>)> = classes
+        .iter()
+        .filter_map(|(class, items)| match class {
+            Class::Pronoun(name) => Some((name.clone(), items)),
+            _ => None,
+        })
+        .map(|(name, items)| {
+            let at = |distance: &BTreeSet<usize>| {
+                Accuracy::of(items.iter().copied().filter(|item| distance.contains(item)), right)
+            };
+            (name, distances.iter().map(at).collect())
+        })
+        .collect();
+    if rows.len() > 1 && !distances.is_empty() { rows } else { Vec::new() }
 }
 
 /// Which items are counted together.
@@ -172,6 +216,12 @@ mod tests {
         let names: Vec<&str> = report.by_distance.iter().map(|row| row.0.as_str()).collect();
         assert_eq!(names, ["0", "1", ">3"]);
         assert_eq!(report.by_pronoun[0], ("er".into(), Accuracy { correct: 1, items: 3 }));
+        let mean = report.mean.unwrap();
+        assert!((mean.share - f64::midpoint(1.0 / 3.0, 1.0)).abs() < 1e-12, "{mean:?}");
+        let crossed = &report.by_pronoun_and_distance;
+        assert_eq!(crossed[0].0, "er");
+        let counts: Vec<_> = crossed.iter().flat_map(|row| &row.1).map(|a| a.items).collect();
+        assert_eq!(counts, [1, 1, 1, 0, 1, 0]);
     }
 
     #[test]

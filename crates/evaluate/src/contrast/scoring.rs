@@ -2,17 +2,31 @@
 
 use std::fs::{self, OpenOptions};
 use std::io::{BufRead, BufReader, Write};
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use abridge_corpus::{ContrastiveSet, Error};
 use abridge_translate::{Result, Score, ScoreRequest, Translator};
 
 use super::identity::Identity;
+use crate::controls::{Control, Example, View};
 
-/// Items per thread whose scores are kept together; at most these are computed again after a stop.
+/// Requests per thread whose scores are kept together; at most these are computed again after a stop.
 const CHUNK: usize = 100;
 
-/// The score of every candidate of every item: its log-probability per token.
+/// The scores of a set: for every item one number per candidate, its log-probability per token.
+pub type Scores = Vec<Vec<f64>>;
+
+/// What is scored beside the true context.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Controls<'a> {
+    /// The controls.
+    pub controls: &'a [Control],
+    /// Which other sentences the random control shows.
+    pub seed: u64,
+}
+
+/// The score of every candidate of every item.
 ///
 /// With `kept`, scores are appended to that file, and those that it has already are not computed
 /// again. It must belong to the same model, set and context. `done` hears how many items are
@@ -22,9 +36,25 @@ pub fn score_set(
     set: &ContrastiveSet,
     kept: Option<(&Path, &Identity)>,
     done: &mut dyn FnMut(usize),
-) -> Result<Vec<Vec<f64>>> {
-    let mut scores = match kept {
-        Some((file, identity)) => resume(file, identity, set)?,
+) -> Result<Scores> {
+    let mut scores = score_with_controls(translator, set, Controls::default(), kept, done)?;
+    Ok(scores.swap_remove(0))
+}
+
+/// As [`score_set`], with controls beside: the first scores are those of the true context, then
+/// comes a list for each control. An example in all its contexts is scored at once, so that what
+/// the contexts share is encoded once.
+pub fn score_with_controls(
+    translator: &Translator,
+    set: &ContrastiveSet,
+    controls: Controls<'_>,
+    kept: Option<(&Path, &Identity)>,
+    done: &mut dyn FnMut(usize),
+) -> Result<Vec<Scores>> {
+    let contexts = 1 + controls.controls.len();
+    // One row per item: the scores of all contexts one after the other.
+    let mut rows = match kept {
+        Some((file, identity)) => resume(file, identity, set, contexts)?,
         None => Vec::new(),
     };
     let mut output = match kept {
@@ -34,28 +64,77 @@ pub fn score_set(
         )),
         None => None,
     };
-    done(scores.len());
-    for items in set.items[scores.len()..].chunks(CHUNK * translator.threads()) {
-        let requests: Vec<ScoreRequest<'_>> = items
-            .iter()
-            .map(|item| ScoreRequest {
-                source: &item.source,
-                context: &item.context,
-                context_translations: &item.target_context,
-                candidates: &item.candidates,
-            })
-            .collect();
-        let found = translator.score(&requests, &|_| {})?;
-        let found: Vec<Vec<f64>> =
-            found.iter().map(|item| item.iter().map(Score::mean).collect()).collect();
+    done(rows.len());
+    let chunk = (CHUNK / contexts).max(1) * translator.threads();
+    while rows.len() < set.items.len() {
+        let range = rows.len()..set.items.len().min(rows.len() + chunk);
+        let found = score_range(translator, set, controls, range.clone())?;
         if let Some((output, file)) = &mut output {
-            let lines: String = found.iter().map(|item| join(item, "\t") + "\n").collect();
+            let lines: String = found.iter().map(|row| join(row, "\t") + "\n").collect();
             output.write_all(lines.as_bytes()).map_err(|e| Error::io("write", file, e))?;
         }
-        scores.extend(found);
-        done(items.len());
+        rows.extend(found);
+        done(range.len());
     }
-    Ok(scores)
+    let of_context = |context: usize| -> Scores {
+        let items = rows.iter().zip(&set.items);
+        items
+            .map(|(row, item)| {
+                let count = item.candidates.len();
+                row[context * count..][..count].to_vec()
+            })
+            .collect()
+    };
+    Ok((0..contexts).map(of_context).collect())
+}
+
+/// The rows of some items.
+fn score_range(
+    translator: &Translator,
+    set: &ContrastiveSet,
+    controls: Controls<'_>,
+    range: Range<usize>,
+) -> Result<Vec<Vec<f64>>> {
+    let context_size = translator.model().config().context_size;
+    let examples = Example::all(set);
+    // `None` stands for the true context.
+    let mut views: Vec<Vec<Option<View>>> = Vec::with_capacity(range.len());
+    for index in range.clone() {
+        let of_item = controls
+            .controls
+            .iter()
+            .map(|control| control.view(&examples, index, context_size, controls.seed));
+        views.push(of_item.collect::<abridge_corpus::Result<_>>()?);
+    }
+    let mut requests = Vec::new();
+    for (item, views) in set.items[range.clone()].iter().zip(&views) {
+        let request = ScoreRequest {
+            source: &item.source,
+            context: &item.context,
+            context_translations: &item.target_context,
+            shown: None,
+            candidates: &item.candidates,
+        };
+        requests.push(request);
+        requests.extend(views.iter().flatten().map(|view| ScoreRequest {
+            context: &view.sentences,
+            context_translations: &view.translations,
+            shown: view.shown.as_deref(),
+            ..request
+        }));
+    }
+    let found = translator.score(&requests, &|_| {})?;
+    let mut found = found.iter().map(|item| item.iter().map(Score::mean).collect::<Vec<f64>>());
+    let rows = views.iter().map(|views| {
+        let truth = found.next().unwrap_or_default();
+        let others = views.iter().flat_map(|view| match view {
+            Some(_) => found.next().unwrap_or_default(),
+            None => truth.clone(),
+        });
+        let others: Vec<f64> = others.collect();
+        truth.iter().copied().chain(others).collect()
+    });
+    Ok(rows.collect())
 }
 
 /// Where the scores are kept until all are there.
@@ -107,6 +186,7 @@ fn resume(
     file: &Path,
     identity: &Identity,
     set: &ContrastiveSet,
+    contexts: usize,
 ) -> abridge_corpus::Result<Vec<Vec<f64>>> {
     let failed = |error: std::io::Error| Error::io("read", file, error);
     let header = serde_json::to_string(identity).map_err(|error| failed(error.into()))? + "\n";
@@ -137,7 +217,7 @@ fn resume(
         let found: Option<Vec<f64>> =
             complete.split('\t').map(|score| score.parse().ok()).collect();
         match found {
-            Some(found) if found.len() == item.candidates.len() => scores.push(found),
+            Some(found) if found.len() == contexts * item.candidates.len() => scores.push(found),
             _ => break,
         }
         length += line.len() as u64;
@@ -172,6 +252,8 @@ mod tests {
             set: "s".into(),
             context: 1,
             order: "oldest-first".into(),
+            controls: Vec::new(),
+            seed: 0,
         }
     }
 
@@ -192,12 +274,12 @@ mod tests {
     fn what_is_kept_is_found_again_and_a_cut_line_is_dropped() {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("scores.part");
-        assert!(resume(&file, &identity("m"), &set()).unwrap().is_empty());
+        assert!(resume(&file, &identity("m"), &set(), 1).unwrap().is_empty());
         let mut kept = OpenOptions::new().append(true).open(&file).unwrap();
         kept.write_all(b"-1\t-2\n-1\t-2\t-3").unwrap();
-        assert_eq!(resume(&file, &identity("m"), &set()).unwrap(), [vec![-1.0, -2.0]]);
+        assert_eq!(resume(&file, &identity("m"), &set(), 1).unwrap(), [vec![-1.0, -2.0]]);
         assert!(fs::read_to_string(&file).unwrap().ends_with("-1\t-2\n"));
-        let error = resume(&file, &identity("n"), &set()).unwrap_err().to_string();
+        let error = resume(&file, &identity("n"), &set(), 1).unwrap_err().to_string();
         assert!(error.contains("another model: m, not n"), "{error}");
     }
 }

@@ -38,6 +38,8 @@ struct SystemValue<'a> {
     difference: Option<f64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     p_value: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    holm: Option<f64>,
 }
 
 #[derive(Serialize)]
@@ -130,6 +132,7 @@ impl Report {
                     interval: score.interval,
                     difference: score.comparison.map(|comparison| comparison.difference),
                     p_value: score.comparison.map(|comparison| comparison.p_value),
+                    holm: score.holm,
                 })
                 .collect(),
             documents: self

@@ -132,6 +132,8 @@ pub struct SystemScore {
     pub interval: Option<Interval>,
     /// The comparison with the baseline.
     pub comparison: Option<Comparison>,
+    /// Its p-value after Holm's correction for all comparisons of the report.
+    pub holm: Option<f64>,
 }
 
 /// The scores of one metric.

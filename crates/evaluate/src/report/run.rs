@@ -6,17 +6,31 @@ use super::{
     DocumentSize, Evaluation, MetricChoice, MetricResult, PronounChoice, Report, System,
     SystemScore,
 };
+use crate::holm::holm;
 use crate::metric::{Metric, Statistics, TextMetric};
 use crate::pronoun::{PronounInput, PronounReport, SourceFilter, pronoun_report};
 use crate::signature::{Field, Signature};
 use crate::significance::{Comparison, Interval, PairedTest, Resampling, compare, interval};
 
+/// Corrects the p-values of a table for their number.
+fn correct(metrics: &mut [MetricResult]) {
+    let scores = metrics.iter_mut().flat_map(|metric| &mut metric.systems);
+    let mut tested: Vec<(&mut SystemScore, f64)> = scores
+        .filter_map(|score| score.comparison.map(|comparison| (score, comparison.p_value)))
+        .collect();
+    let corrected = holm(&tested.iter().map(|(_, p_value)| *p_value).collect::<Vec<_>>());
+    for ((score, _), p_value) in tested.iter_mut().zip(corrected) {
+        score.holm = Some(p_value);
+    }
+}
+
 impl Evaluation {
     /// Computes everything.
     pub fn run(&self) -> Result<Report> {
         self.check()?;
-        let metrics =
+        let mut metrics: Vec<MetricResult> =
             self.metrics.iter().map(|choice| self.metric(choice)).collect::<Result<_>>()?;
+        correct(&mut metrics);
         let pronouns = match &self.pronouns {
             Some(choice) => self
                 .systems
@@ -109,6 +123,7 @@ impl Evaluation {
                 details: metric.details(&sums),
                 interval: self.interval(metric, counts, comparison.as_ref())?,
                 comparison,
+                holm: None,
             });
         }
         let documents = self

@@ -109,7 +109,8 @@ impl Report {
         };
         if let Some(test) = &self.test {
             notes.push(format!(
-                "p: {} against {} ({} samples, seed {}); * marks p < {LEVEL}",
+                "p: {} against {} ({} samples, seed {}); * marks p < {LEVEL} after Holm's \
+                 correction for all p of the table",
                 test.resampling, self.systems[0], test.samples, test.seed
             ));
         }
@@ -184,7 +185,7 @@ fn cell(metric: &MetricResult, score: &SystemScore, decimals: usize) -> String {
     if let Some(comparison) = &score.comparison {
         // Two equal translations never differ more than by nothing, which makes p small and means
         // nothing.
-        let significant = comparison.p_value < LEVEL && comparison.difference != 0.0;
+        let significant = score.holm.is_some_and(|p| p < LEVEL) && comparison.difference != 0.0;
         let mark = if significant { "*" } else { "" };
         parts.push(format!("p = {:.4}{mark}", comparison.p_value));
     }

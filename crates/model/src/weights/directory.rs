@@ -115,6 +115,13 @@ impl ModelDirectory {
         Ok(Self { path: path.to_path_buf(), manifest, config })
     }
 
+    /// The same weights for another context size than that of the training.
+    pub fn with_context_size(mut self, size: usize) -> Result<Self> {
+        self.config.context_size = size;
+        self.config.check()?;
+        Ok(self)
+    }
+
     /// Where it is.
     pub fn path(&self) -> &Path {
         &self.path

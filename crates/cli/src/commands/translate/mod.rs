@@ -59,7 +59,8 @@ pub struct Translate {
     #[arg(long, requires = "output")]
     force: bool,
 
-    /// Sentences before the current one that are looked back at; the model's number by default.
+    /// Sentences before the current one that are looked back at; by default as many as the model was
+    /// trained with. More are possible, with a warning.
     #[arg(long, alias = "context", value_name = "N")]
     context_size: Option<usize>,
     /// Hypotheses that are followed at once; 1 is greedy search. By default 5, or what an imported
@@ -155,7 +156,7 @@ impl Translate {
             let inputs = if from_stream { &standard[..] } else { &self.inputs[..] };
             files::read_all(self, inputs)?
         };
-        let translator = super::open(&self.model, self.device)?;
+        let translator = super::open_at(&self.model, self.device, self.context_size)?;
         let translator = match self.threads {
             Some(threads) => translator.with_threads(threads)?,
             None => translator,

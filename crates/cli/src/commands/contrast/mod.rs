@@ -1,0 +1,271 @@
+//! `abridge contrast`: how often a model prefers the right pronoun.
+
+mod make;
+mod text;
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use abridge_base::files::Outputs;
+use abridge_base::tell;
+use abridge_corpus::{ContrastiveInput, ContrastiveSet};
+use abridge_evaluate::{
+    ContrastiveComparison, ContrastiveReport, Control, ControlReport, Controls, Example, Identity,
+    Scores, check_context, check_languages, limit_context, part_file, read_scores,
+    score_with_controls, write_scores,
+};
+use abridge_model::DeviceKind;
+use abridge_translate::Translator;
+use anyhow::Context;
+use clap::{Args, Subcommand};
+
+pub use text::{probability, table};
+
+/// What a signature calls the score of a candidate.
+const SCORE: &str = "mean-token-log-probability";
+/// The languages of a set where neither the user nor the model says.
+const LANGUAGES: &str = "en-de";
+/// What every result needs beside it.
+const DEFAULT_CONTROLS: &str = "none,random";
+
+/// Scores the candidates of a contrastive set and counts how often the reference wins.
+///
+/// A candidate's score is its log-probability per token, the end included; an example is right if
+/// its reference scores strictly higher than every alternative. Beside the true context the examples
+/// are scored with contexts that say something else (--controls): a gain that these give, too, does
+/// not come from what the context says.
+#[derive(Debug, Args)]
+#[command(
+    args_conflicts_with_subcommands = true,
+    subcommand_negates_reqs = true,
+    after_help = "Examples:
+  abridge contrast --model runs/grouping/model --set practice/text/contrastive.json
+
+  # ContraPro with its documents; scores are kept, and a run that was stopped goes on
+  abridge contrast --model runs/grouping/model --set contrapro.json --documents documents \\
+    --scores grouping.scores
+
+  # All controls: also shuffled, mirrored slots, and only the k-th sentence back
+  abridge contrast --model runs/grouping/model --set contrapro-en-de --controls all
+
+  # Two models, with McNemar's test
+  abridge contrast --model runs/grouping/model --against runs/sentence/model --set contrapro.json
+  abridge contrast --model runs/grouping/model --against sentence.scores --set contrapro.json
+
+  # A set of one's own, from any parallel documents
+  abridge contrast make --source dev.en --target dev.de --training train.en --output own.json
+
+  # The large English-French set, with less context than the model can take
+  abridge contrast --model runs/fr/model --set large_pronoun --languages en-fr --context-size 1"
+)]
+pub struct Contrast {
+    #[command(subcommand)]
+    task: Option<Task>,
+    /// A model directory.
+    #[arg(long, value_name = "DIR", required = true)]
+    model: Option<PathBuf>,
+    /// The contrastive set: ContraPro as JSON or text, the large English-French set, Bawden's.
+    #[arg(long, value_name = "PATH", required = true)]
+    set: Option<PathBuf>,
+    /// The folder of the documents that ContraPro's JSON refers to.
+    #[arg(long, value_name = "DIR")]
+    documents: Option<PathBuf>,
+    /// The pair of languages of the set; by default the model's.
+    #[arg(long, value_name = "PAIR")]
+    languages: Option<String>,
+    /// Sentences of context; by default as many as the model was trained with. More are possible,
+    /// with a warning.
+    #[arg(long, value_name = "N")]
+    context_size: Option<usize>,
+    /// Other contexts to compare with: none, random, shuffled, mirrored, only-1, only-2 and so on;
+    /// `all`, or `off`.
+    #[arg(long, value_name = "NAMES", default_value = DEFAULT_CONTROLS)]
+    controls: String,
+    /// Which sentences the random context is made of.
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+    /// Another model directory, or a file of its scores, to compare with.
+    #[arg(long, value_name = "PATH")]
+    against: Option<PathBuf>,
+    /// Writes all scores, one per line, in the order of the set's candidates, and those of each
+    /// control to FILE.CONTROL. Until all are there they are kept in FILE.part, from which the same
+    /// command goes on.
+    #[arg(long, value_name = "FILE")]
+    scores: Option<PathBuf>,
+    /// Prints one JSON object instead of the table.
+    #[arg(long)]
+    json: bool,
+    /// Where to compute.
+    #[arg(long, default_value = "cpu", value_parser = super::parse::<DeviceKind>)]
+    device: DeviceKind,
+    /// No progress bar.
+    #[arg(long, short)]
+    quiet: bool,
+}
+
+#[derive(Debug, Subcommand)]
+enum Task {
+    Make(make::Make),
+}
+
+impl Contrast {
+    /// Scores and reports, or makes a set.
+    pub fn run(&self) -> anyhow::Result<()> {
+        if let Some(Task::Make(make)) = &self.task {
+            return make.run();
+        }
+        self.check_outputs()?;
+        let model = self.model.as_deref().context("--model is missing")?;
+        let translator = super::open_at(model, self.device, self.context_size)?;
+        let trained = translator.languages().map(|(source, target)| format!("{source}-{target}"));
+        let pair = self.languages.clone().or_else(|| trained.clone());
+        let pair = pair.unwrap_or_else(|| LANGUAGES.to_owned());
+        let set = self.read(&pair, &translator)?;
+        check_languages(&set, &pair, trained.as_deref())?;
+        let controls = self.controls(&translator, &set)?;
+        let (scores, identity) =
+            self.score(&translator, &set, &controls, self.scores.as_deref())?;
+        let report = ContrastiveReport::new(&set, &scores[0]);
+        let beside = (!controls.is_empty()).then(|| ControlReport::new(&set, &controls, &scores));
+        let signature = identity.signature(SCORE);
+        let other = self.against.as_ref().map(|path| self.other(path, &set)).transpose()?;
+        let other = other
+            .map(|(others, name)| (ContrastiveComparison::new(&set, &scores[0], &others), name));
+
+        let mut out = std::io::stdout().lock();
+        if self.json {
+            let mut value = serde_json::json!({ "contrast": {
+                "score": report.total.share(), "signature": signature, "report": report,
+            }});
+            if let Some(beside) = beside {
+                value["contrast"]["controls"] = serde_json::to_value(beside)?;
+            }
+            if let Some((comparison, signature)) = other {
+                value["contrast"]["against"] = serde_json::json!({
+                    "signature": signature, "rows": comparison.rows, "mean": comparison.mean,
+                });
+            }
+            writeln!(out, "{value:#}")?;
+            return Ok(());
+        }
+        writeln!(out, "{}\n{}", report.composition, table(&report))?;
+        for part in [
+            text::crossed(&report),
+            beside.map_or_else(String::new, |beside| text::control_table(&report, &beside)),
+        ] {
+            if !part.is_empty() {
+                writeln!(out, "{part}")?;
+            }
+        }
+        writeln!(out, "{signature}")?;
+        if let Some((comparison, name)) = other {
+            write!(out, "\n{}", text::comparison_table(&comparison))?;
+            writeln!(out, "\nagainst {name}")?;
+        }
+        Ok(())
+    }
+
+    /// Refuses, before the work, to keep scores where they cannot be.
+    fn check_outputs(&self) -> anyhow::Result<()> {
+        let Some(scores) = &self.scores else { return Ok(()) };
+        let mut outputs = Outputs::new();
+        let inputs = [&self.model, &self.set, &self.documents, &self.against];
+        for input in inputs.into_iter().flatten() {
+            outputs.reading(input);
+        }
+        outputs.file(scores)?;
+        outputs.file(&part_file(scores))?;
+        Ok(())
+    }
+
+    fn read(&self, pair: &str, translator: &Translator) -> anyhow::Result<ContrastiveSet> {
+        let (source, target) =
+            pair.split_once('-').with_context(|| format!("`{pair}` is not a pair as en-de"))?;
+        let most = translator.model().config().context_size;
+        let set = self.set.as_deref().context("--set is missing")?;
+        let mut input = ContrastiveInput::new(set, source, target);
+        input.documents.clone_from(&self.documents);
+        input.context = input.context.max(most);
+        let set = ContrastiveSet::read(&input)?;
+        for note in &set.notes {
+            tell!("note: {note}");
+        }
+        Ok(set)
+    }
+
+    /// The controls that are asked for and make sense for the model and the set.
+    fn controls(
+        &self,
+        translator: &Translator,
+        set: &ContrastiveSet,
+    ) -> anyhow::Result<Vec<Control>> {
+        let context = self.context(translator);
+        let controls = match self.controls.as_str() {
+            "off" => Vec::new(),
+            "all" => Control::all(context),
+            names => names.split(',').map(str::parse).collect::<Result<_, _>>()?,
+        };
+        let asked = self.controls != DEFAULT_CONTROLS;
+        let mut limited = set.clone();
+        limit_context(&mut limited, context);
+        let examples = Example::all(&limited);
+        let mut kept = Vec::new();
+        for control in controls {
+            match control.check(&examples, translator.model().config().context_size, self.seed) {
+                Ok(0) if context == 0 => {}
+                Ok(0) => tell!("note: the control `{control}` changes no context of the set"),
+                Ok(_) => kept.push(control),
+                Err(error) if asked => return Err(error.into()),
+                Err(error) => tell!("note: without the control `{control}`: {error}"),
+            }
+        }
+        Ok(kept)
+    }
+
+    fn context(&self, translator: &Translator) -> usize {
+        let most = translator.model().config().context_size;
+        self.context_size.map_or(most, |size| size.min(most))
+    }
+
+    /// The scores of a model with the true context and each control; with `keep`, written there.
+    fn score(
+        &self,
+        translator: &Translator,
+        set: &ContrastiveSet,
+        controls: &[Control],
+        keep: Option<&Path>,
+    ) -> anyhow::Result<(Vec<Scores>, Identity)> {
+        let context = self.context(translator);
+        check_context(set, context)?;
+        let identity = Identity::new(translator, set, context).with_controls(controls, self.seed);
+        let mut limited = set.clone();
+        limit_context(&mut limited, context);
+        let part = keep.map(part_file);
+        let kept = part.as_deref().map(|part| (part, &identity));
+        let bar = crate::progress::counter(set.items.len(), "examples", self.quiet);
+        let beside = Controls { controls, seed: self.seed };
+        let scores = score_with_controls(translator, &limited, beside, kept, &mut |done| {
+            bar.inc(done as u64);
+        })?;
+        bar.finish_and_clear();
+        if let Some(file) = keep {
+            for (control, scores) in controls.iter().zip(&scores[1..]) {
+                let mut name = file.as_os_str().to_owned();
+                name.push(format!(".{control}"));
+                write_scores(Path::new(&name), scores)?;
+            }
+            write_scores(file, &scores[0])?;
+        }
+        Ok((scores, identity))
+    }
+
+    /// The scores to compare with, and what they are of.
+    fn other(&self, path: &Path, set: &ContrastiveSet) -> anyhow::Result<(Scores, String)> {
+        if path.is_file() {
+            return Ok((read_scores(path, set)?, path.display().to_string()));
+        }
+        let translator = super::open(path, self.device)?;
+        let (mut scores, identity) = self.score(&translator, set, &[], None)?;
+        Ok((scores.swap_remove(0), identity.signature(SCORE).to_string()))
+    }
+}

@@ -1,0 +1,301 @@
+//! `abridge ctxpro`: does a translation contain the word that depends on the context?
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use abridge_base::files::{OutputFile, Outputs};
+use abridge_corpus::CtxProSet;
+use abridge_evaluate::{
+    Control, ControlTests, CtxProContext, CtxProReport, CtxProTask, ctxpro_hash, ctxpro_tests,
+    part_file,
+};
+use abridge_model::DeviceKind;
+use abridge_translate::BeamSettings;
+use anyhow::{Context, ensure};
+use clap::Args;
+
+use super::contrast::probability;
+
+/// Translates a set of ctxPro with several context sizes and counts the right words, or scores given
+/// translations.
+///
+/// A translation is right if its last sentence has the expected word, as the package ctxpro scores.
+/// Beside the largest context the same examples are translated without context and with sentences of
+/// other documents: a gain that these give, too, does not come from what the context says.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  abridge ctxpro --model runs/grouping/model --set ctxpro/formality.en-de --context-size 0,1,3
+  abridge ctxpro --set ctxpro/formality.en-de --translations formality.de
+  abridge ctxpro --model runs/grouping/model --set ctxpro/auxiliary.en-de --output translations")]
+pub struct CtxPro {
+    /// The set: NAME of NAME.input and NAME.json.
+    #[arg(long, value_name = "NAME")]
+    set: PathBuf,
+    /// A model directory.
+    #[arg(long, value_name = "DIR", required_unless_present = "translations")]
+    model: Option<PathBuf>,
+    /// Translations of the set, one per line, to score; several files are compared.
+    #[arg(long, value_name = "FILE", num_args = 1.., conflicts_with = "model")]
+    translations: Vec<PathBuf>,
+    /// The language of translations; by default the model's, or that in the name of the set.
+    #[arg(long, value_name = "CODE")]
+    language: Option<String>,
+    /// How many sentences before; by default 0 and as many as the model was trained with. More are
+    /// possible, with a warning.
+    #[arg(
+        long = "context-size",
+        alias = "context-sizes",
+        value_delimiter = ',',
+        value_name = "N,…"
+    )]
+    context_sizes: Vec<usize>,
+    /// Other contexts of the largest size: none, random, shuffled, mirrored, only-1, only-2 and so
+    /// on; `all`, or `off`.
+    #[arg(long, value_name = "NAMES", default_value = "none,random")]
+    controls: String,
+    /// Which sentences the random context is made of.
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+    /// Only the first so many examples of each rule.
+    #[arg(long, value_name = "N")]
+    per_rule: Option<usize>,
+    /// Hypotheses that are followed at once.
+    #[arg(long, value_name = "N", default_value_t = BeamSettings::default().beam)]
+    beam: usize,
+    /// Writes the translations of each context to FILE.CONTEXT. Until all are there they are kept in
+    /// FILE.part, from which the same command goes on.
+    #[arg(long, short, value_name = "FILE", conflicts_with = "translations")]
+    output: Option<PathBuf>,
+    /// Prints one JSON object instead of tables.
+    #[arg(long)]
+    json: bool,
+    /// Where to compute.
+    #[arg(long, default_value = "cpu", value_parser = super::parse::<DeviceKind>)]
+    device: DeviceKind,
+    /// No progress bar.
+    #[arg(long, short)]
+    quiet: bool,
+}
+
+/// One column of the table.
+struct Column {
+    name: String,
+    report: CtxProReport,
+}
+
+impl CtxPro {
+    /// Translates where asked, scores and reports.
+    pub fn run(&self) -> anyhow::Result<()> {
+        let mut set = CtxProSet::read(&self.set)?;
+        if let Some(most) = self.per_rule {
+            set.keep_per_rule(most);
+        }
+        let (columns, tests, signature) = match &self.model {
+            Some(model) => self.translate(model, &set)?,
+            None => self.score(&set)?,
+        };
+        let mut out = std::io::stdout().lock();
+        if self.json {
+            let results: Vec<serde_json::Value> = columns
+                .iter()
+                .map(|column| serde_json::json!({ "name": column.name, "report": column.report }))
+                .collect();
+            let value = serde_json::json!({ "ctxpro": {
+                "signature": signature, "examples": set.items.len(), "results": results,
+                "controls": tests,
+            }});
+            writeln!(out, "{value:#}")?;
+            return Ok(());
+        }
+        write!(out, "{}", table(&columns))?;
+        if let Some(tests) = &tests {
+            write!(out, "\n{}", test_table(tests))?;
+        }
+        writeln!(out, "\n{signature}")?;
+        Ok(())
+    }
+
+    /// The language of the translations.
+    fn language(&self, model: Option<&str>) -> anyhow::Result<String> {
+        let name = self.set.file_name().unwrap_or_default().to_string_lossy();
+        let named = name.split('.').find_map(|part| {
+            part.split_once('-').map(|(_, target)| target).filter(|target| target.len() == 2)
+        });
+        let language = self.language.as_deref().or(model).or(named);
+        Ok(language.context("say the language of the translations with --language")?.to_owned())
+    }
+
+    fn score(
+        &self,
+        set: &CtxProSet,
+    ) -> anyhow::Result<(Vec<Column>, Option<ControlTests>, String)> {
+        let language = self.language(None)?;
+        let mut columns = Vec::new();
+        for file in &self.translations {
+            // An empty line is an empty translation, and no end of a document.
+            let text = std::fs::read_to_string(file)
+                .map_err(|error| abridge_corpus::Error::io("read", file, error))?;
+            let lines: Vec<&str> = text.lines().collect();
+            ensure!(
+                lines.len() == set.items.len(),
+                abridge_corpus::Error::new(format!(
+                    "{} translations, but the set has {} examples",
+                    lines.len(),
+                    set.items.len()
+                ))
+                .in_file(file)
+                .remedy("give one line per example, in the order of the set")
+            );
+            columns.push(Column {
+                name: file.file_name().unwrap_or_default().to_string_lossy().into_owned(),
+                report: CtxProReport::new(set, &lines, &language),
+            });
+        }
+        Ok((columns, None, signature(set, &language, None)))
+    }
+
+    fn translate(
+        &self,
+        model: &Path,
+        set: &CtxProSet,
+    ) -> anyhow::Result<(Vec<Column>, Option<ControlTests>, String)> {
+        let asked = self.context_sizes.iter().copied().max();
+        let translator = super::open_at(model, self.device, asked)?;
+        let most = translator.model().config().context_size;
+        let mut sizes = self.context_sizes.clone();
+        if sizes.is_empty() {
+            sizes = vec![0, most];
+        }
+        sizes.sort_unstable();
+        sizes.dedup();
+        let largest = sizes.last().copied().unwrap_or(0);
+        ensure!(largest <= most, "{} has no context of {largest} sentences", model.display());
+        let controls: Vec<Control> = match self.controls.as_str() {
+            "off" => Vec::new(),
+            _ if largest == 0 => Vec::new(),
+            "all" => Control::all(largest),
+            names => names.split(',').map(str::parse).collect::<Result<_, _>>()?,
+        };
+        let truth = sizes.iter().map(|&size| CtxProContext { size, control: None });
+        let beside =
+            controls.iter().map(|&control| CtxProContext { size: largest, control: Some(control) });
+        let contexts: Vec<CtxProContext> = truth.chain(beside).collect();
+        let settings = BeamSettings { beam: self.beam, ..BeamSettings::default() };
+        let files = self.output_files(model, &contexts)?;
+        let part = self.output.as_deref().map(part_file);
+        let task = CtxProTask {
+            set,
+            contexts: &contexts,
+            settings: &settings,
+            seed: self.seed,
+            kept: part.as_deref(),
+        };
+        let total = set.items.len() * contexts.len();
+        let bar = crate::progress::counter(total, "translations", self.quiet);
+        let texts = task.translate(&translator, &mut |done| bar.inc(done as u64))?;
+        bar.finish_and_clear();
+        let language = self.language(translator.languages().map(|(_, target)| target))?;
+        let mut columns = Vec::new();
+        for (context, texts) in contexts.iter().zip(&texts) {
+            if let Some(file) = files.get(columns.len()) {
+                file.write((texts.join("\n") + "\n").as_bytes())?;
+            }
+            columns.push(Column {
+                name: context.to_string(),
+                report: CtxProReport::new(set, texts, &language),
+            });
+        }
+        if let Some(part) = part {
+            std::fs::remove_file(&part)
+                .with_context(|| format!("cannot remove {}", part.display()))?;
+        }
+        let tests = (!controls.is_empty()).then(|| {
+            let compared: Vec<&CtxProReport> =
+                columns[sizes.len() - 1..].iter().map(|column| &column.report).collect();
+            ctxpro_tests(set, &controls, &compared)
+        });
+        let with = (translator.hash(), self.beam, self.seed);
+        Ok((columns, tests, signature(set, &language, Some(with))))
+    }
+}
+
+impl CtxPro {
+    /// Where the translations of each context go; refused, before the work, where they cannot be.
+    fn output_files(
+        &self,
+        model: &Path,
+        contexts: &[CtxProContext],
+    ) -> anyhow::Result<Vec<OutputFile>> {
+        let Some(output) = &self.output else { return Ok(Vec::new()) };
+        let mut outputs = Outputs::new();
+        outputs.reading(model);
+        for ending in ["input", "json"] {
+            outputs.reading(&self.set.with_extension(ending));
+        }
+        outputs.file(&part_file(output))?;
+        let file = |context: &CtxProContext| {
+            let mut name = output.as_os_str().to_owned();
+            name.push(format!(".{}", context.to_string().replace(' ', "-")));
+            Ok(outputs.file(Path::new(&name))?)
+        };
+        contexts.iter().map(file).collect()
+    }
+}
+
+fn signature(set: &CtxProSet, language: &str, model: Option<(&str, usize, u64)>) -> String {
+    let short = |hash: &str| hash[..hash.len().min(12)].to_owned();
+    let model = model.map_or_else(String::new, |(hash, beam, seed)| {
+        format!("|model:{}|beam:{beam}|seed:{seed}", short(hash))
+    });
+    let version = env!("CARGO_PKG_VERSION");
+    let set = short(&ctxpro_hash(set));
+    format!("ctxPro|set:{set}|language:{language}{model}|version:abridge-{version}")
+}
+
+/// A row per rule, a column per context.
+fn table(columns: &[Column]) -> String {
+    let Some(first) = columns.first() else { return String::new() };
+    let name = |row: &abridge_evaluate::CtxProRow| format!("{} ({})", row.rule, row.form);
+    let width = first.report.rules.iter().map(|row| name(row).chars().count()).max();
+    let width = width.unwrap_or(0).max(14);
+    let widths: Vec<usize> =
+        columns.iter().map(|column| column.name.chars().count().max(8)).collect();
+    let mut lines = Vec::new();
+    let line = |name: &str, items: String, cells: Vec<String>| {
+        let cells: Vec<String> =
+            cells.iter().zip(&widths).map(|(cell, &width)| format!(" {cell:>width$}")).collect();
+        format!("{name:<width$} {items:>8}{}\n", cells.concat())
+    };
+    let names = columns.iter().map(|column| column.name.clone()).collect();
+    lines.push(line("", "examples".to_owned(), names));
+    let percent = |share: f64| format!("{:.1} %", 100.0 * share);
+    for (place, row) in first.report.rules.iter().enumerate() {
+        let cells = columns.iter().map(|c| percent(c.report.rules[place].accuracy.share()));
+        lines.push(line(&name(row), row.accuracy.items.to_string(), cells.collect()));
+    }
+    let cells = columns.iter().map(|column| percent(column.report.total.share())).collect();
+    lines.push(line("all", first.report.total.items.to_string(), cells));
+    let cells = columns.iter().map(|column| percent(column.report.share())).collect();
+    lines.push(line("mean over rules", String::new(), cells));
+    lines.concat()
+}
+
+fn test_table(tests: &ControlTests) -> String {
+    let header = ("largest context against", "better by", "p", "Holm's p");
+    let mut parts =
+        vec![format!("{:<24} {:>16} {:>9} {:>9}\n", header.0, header.1, header.2, header.3)];
+    parts.extend(tests.tests.iter().map(|test| {
+        format!(
+            "{:<24} {:>8.1} ± {:<5.1} {:>9} {:>9}\n",
+            test.control.to_string(),
+            100.0 * test.beyond.difference,
+            100.0 * test.beyond.half_width,
+            probability(test.beyond.p_value),
+            probability(test.holm)
+        )
+    }));
+    if let Some(reading) = &tests.reading {
+        parts.push(format!("\n{reading}\n"));
+    }
+    parts.concat()
+}

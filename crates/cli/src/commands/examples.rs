@@ -1,0 +1,158 @@
+//! `abridge examples`: translations of several models that differ in a pronoun.
+
+use std::io::Write;
+use std::path::PathBuf;
+
+use abridge_base::files::{OutputFile, Outputs};
+use abridge_corpus::{ContrastiveInput, ContrastiveSet};
+use abridge_evaluate::{examples_page, examples_text, limit_context, pronoun_examples};
+use abridge_model::DeviceKind;
+use abridge_translate::{BeamSettings, InContext};
+use anyhow::Context;
+use clap::Args;
+
+/// Sentences that are translated together.
+const CHUNK: usize = 512;
+
+/// Translates a contrastive set with two or three models and shows where they differ in the pronoun
+/// (the paper's Table 10).
+///
+/// In the text, the antecedent stands in brackets, the pronoun of the source between underscores,
+/// and a wrong pronoun of a translation between stars.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  abridge examples demo/models/sentence demo/models/grouping --set demo/data/text/contrastive.json
+  abridge examples sentence grouping selecting --set contrapro-en-de --page examples.html --show 5")]
+pub struct Examples {
+    /// Model directories.
+    #[arg(value_name = "MODEL", required = true, num_args = 2..=3)]
+    models: Vec<PathBuf>,
+    /// A contrastive set.
+    #[arg(long, value_name = "PATH")]
+    set: PathBuf,
+    /// The pair of languages of the set; by default that of the first model.
+    #[arg(long, value_name = "PAIR")]
+    languages: Option<String>,
+    /// The folder of the documents that ContraPro's JSON refers to.
+    #[arg(long, value_name = "DIR")]
+    documents: Option<PathBuf>,
+    /// Only the first so many examples of the set are translated.
+    #[arg(long, value_name = "N")]
+    first: Option<usize>,
+    /// How many differences are shown.
+    #[arg(long, value_name = "N", default_value_t = 10)]
+    show: usize,
+    /// Writes all differences as a page.
+    #[arg(long, value_name = "FILE")]
+    page: Option<PathBuf>,
+    /// Prints one JSON object instead of text.
+    #[arg(long)]
+    json: bool,
+    /// Where to compute.
+    #[arg(long, default_value = "cpu", value_parser = super::parse::<DeviceKind>)]
+    device: DeviceKind,
+    /// No progress bar.
+    #[arg(long, short)]
+    quiet: bool,
+}
+
+impl Examples {
+    /// Translates and shows.
+    pub fn run(&self) -> anyhow::Result<()> {
+        let page_file = self.page_file()?;
+        let translators = self
+            .models
+            .iter()
+            .map(|model| super::open(model, self.device))
+            .collect::<anyhow::Result<Vec<_>>>()?;
+        let trained = translators[0].languages().map(|(s, t)| format!("{s}-{t}"));
+        let pair = self.languages.clone().or(trained).unwrap_or_else(|| "en-de".to_owned());
+        let (source, target) =
+            pair.split_once('-').with_context(|| format!("`{pair}` is not a pair as en-de"))?;
+        let mut input = ContrastiveInput::new(&self.set, source, target);
+        input.documents.clone_from(&self.documents);
+        let mut set = ContrastiveSet::read(&input)?;
+        set.items.truncate(self.first.unwrap_or(usize::MAX));
+        let bar = crate::progress::counter(
+            set.items.len() * translators.len(),
+            "translations",
+            self.quiet,
+        );
+        let mut translations = Vec::new();
+        for translator in &translators {
+            let mut texts = Vec::new();
+            for items in set.items.chunks(CHUNK) {
+                let requests: Vec<InContext<'_>> = items
+                    .iter()
+                    .map(|item| InContext {
+                        source: &item.source,
+                        context: &item.context,
+                        shown: None,
+                    })
+                    .collect();
+                texts.extend(translator.translate_in_context(&requests, &BeamSettings::default())?);
+                bar.inc(items.len() as u64);
+            }
+            translations.push(texts);
+        }
+        bar.finish_and_clear();
+        let furthest = translators.iter().map(|t| t.model().config().context_size).max();
+        limit_context(&mut set, furthest.unwrap_or(0));
+        let names = names(&self.models);
+        let examples = pronoun_examples(&set, &translations);
+        if let Some(page) = &page_file {
+            page.write(examples_page(&examples, &names).as_bytes())?;
+        }
+        let mut out = std::io::stdout().lock();
+        if self.json {
+            let value = serde_json::json!({ "examples": {
+                "models": names, "translated": set.items.len(), "differences": examples,
+            }});
+            writeln!(out, "{value:#}")?;
+            return Ok(());
+        }
+        write!(out, "{}", examples_text(&examples[..examples.len().min(self.show)], &names))?;
+        writeln!(
+            out,
+            "{} of {} sentences have different pronouns",
+            examples.len(),
+            set.items.len()
+        )?;
+        for (model, name) in names.iter().enumerate() {
+            let right = examples.iter().filter(|e| e.translations[model].is_right).count();
+            writeln!(out, "  of these right with {name}: {right}")?;
+        }
+        Ok(())
+    }
+}
+
+impl Examples {
+    /// Where the page goes; refused, before the work, where it cannot be.
+    fn page_file(&self) -> anyhow::Result<Option<OutputFile>> {
+        let mut outputs = Outputs::new();
+        outputs.reading(&self.set);
+        for input in self.models.iter().chain(&self.documents) {
+            outputs.reading(input);
+        }
+        Ok(self.page.as_ref().map(|page| outputs.file(page)).transpose()?)
+    }
+}
+
+/// The last parts of paths that tell the models apart.
+fn names(models: &[PathBuf]) -> Vec<String> {
+    let name = |model: &PathBuf, parts: usize| {
+        let all: Vec<_> =
+            model.components().map(|part| part.as_os_str().to_string_lossy()).collect();
+        all[all.len().saturating_sub(parts)..].join("/")
+    };
+    for parts in 1..8 {
+        let names: Vec<String> = models.iter().map(|model| name(model, parts)).collect();
+        let mut distinct = names.clone();
+        distinct.sort();
+        distinct.dedup();
+        if distinct.len() == names.len() {
+            return names;
+        }
+    }
+    (1..=models.len()).map(|number| format!("model {number}")).collect()
+}

@@ -1,0 +1,173 @@
+//! Example translations of several models, where they differ in a pronoun (the paper's Table 10).
+
+use abridge_corpus::{ContrastiveItem, ContrastiveSet};
+use maud::{Markup, html};
+use serde::Serialize;
+
+use crate::picture::page;
+
+/// A sentence that models translate with different pronouns.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct PronounExample {
+    /// The example of the set.
+    pub item: ContrastiveItem,
+    /// One translation per model.
+    pub translations: Vec<PronounTranslation>,
+}
+
+/// A translation and its pronoun.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct PronounTranslation {
+    /// The text.
+    pub text: String,
+    /// The pronoun of the set's choices that it has, in lower case.
+    pub pronoun: Option<String>,
+    /// Whether it is that of the reference.
+    pub is_right: bool,
+}
+
+/// The examples of a set on which models differ; `translations` has a list per model.
+pub fn pronoun_examples(set: &ContrastiveSet, translations: &[Vec<String>]) -> Vec<PronounExample> {
+    let example = |(index, item): (usize, &ContrastiveItem)| {
+        let of_models = translations.iter().map(|texts| translation(item, &texts[index]));
+        let translations: Vec<PronounTranslation> = of_models.collect();
+        let first = translations.first()?;
+        let differ = translations.iter().any(|other| other.pronoun != first.pronoun);
+        // A translation without any of the pronouns says nothing about them.
+        let known = translations.iter().all(|translation| translation.pronoun.is_some());
+        (differ && known).then(|| PronounExample { item: item.clone(), translations })
+    };
+    set.items.iter().enumerate().filter_map(example).collect()
+}
+
+fn translation(item: &ContrastiveItem, text: &str) -> PronounTranslation {
+    let choices: Vec<&String> = item.pronoun.iter().chain(&item.replacements).collect();
+    let pronoun = words(text).map(|(word, _)| word).find(|word| choices.contains(&word));
+    let is_right = pronoun.is_some() && pronoun == item.pronoun;
+    PronounTranslation { text: text.to_owned(), pronoun, is_right }
+}
+
+/// Words in lower case with their places.
+fn words(text: &str) -> impl Iterator<Item = (String, std::ops::Range<usize>)> + '_ {
+    let mut start = 0;
+    text.split_inclusive(|c: char| !c.is_alphanumeric()).filter_map(move |part| {
+        let word = part.trim_end_matches(|c: char| !c.is_alphanumeric());
+        let place = start..start + word.len();
+        start += part.len();
+        (!word.is_empty()).then(|| (word.to_lowercase(), place))
+    })
+}
+
+/// A text in three parts around the first place of a word or phrase.
+fn around<'a>(text: &'a str, phrase: &str) -> Option<(&'a str, &'a str, &'a str)> {
+    let many = phrase.contains(' ');
+    let place = if many {
+        text.find(phrase).map(|start| start..start + phrase.len())
+    } else {
+        words(text).find(|(word, _)| *word == phrase.to_lowercase()).map(|(_, place)| place)
+    }?;
+    Some((&text[..place.start], &text[place.clone()], &text[place.end..]))
+}
+
+/// The examples as text: `[antecedent]`, `_pronoun_` of the source, `*wrong pronoun*`.
+pub fn examples_text(examples: &[PronounExample], models: &[String]) -> String {
+    let width = models.iter().map(|name| name.chars().count()).max().unwrap_or(0).max(9);
+    let mut lines = Vec::new();
+    for PronounExample { item, translations } in examples {
+        let mark = |text: &str, phrase: Option<&str>, marks: [&str; 2]| match phrase
+            .and_then(|phrase| around(text, phrase))
+        {
+            Some((before, found, after)) => [before, marks[0], found, marks[1], after].concat(),
+            None => text.to_owned(),
+        };
+        let antecedent = item.source_antecedent.as_deref();
+        let sentence = |text: &str| mark(text, antecedent, ["[", "]"]);
+        for before in &item.context {
+            lines.push(format!("{:<width$}  {}", "context", sentence(before)));
+        }
+        let pronoun = item.source_pronoun.as_deref().unwrap_or("it");
+        let source = mark(&item.source, Some(pronoun), ["_", "_"]);
+        lines.push(format!("{:<width$}  {source}", "source"));
+        let reference = item.candidates.first().map_or("", String::as_str);
+        lines.push(format!("{:<width$}  {reference}", "reference"));
+        for (name, translation) in models.iter().zip(translations) {
+            let wrong = translation.pronoun.as_deref().filter(|_| !translation.is_right);
+            lines.push(format!("{name:<width$}  {}", mark(&translation.text, wrong, ["*", "*"])));
+        }
+        lines.push(String::new());
+    }
+    lines.join("\n") + "\n"
+}
+
+/// The examples as a page.
+pub fn examples_page(examples: &[PronounExample], models: &[String]) -> String {
+    let marked = |text: &str, phrase: Option<&str>, class: &str| -> Markup {
+        let parts = phrase.and_then(|phrase| around(text, phrase));
+        let (before, found, after) = parts.unwrap_or((text, "", ""));
+        html! { (before) @if !found.is_empty() { b class=(class) { (found) } } (after) }
+    };
+    let body = html! {
+        style { "b.antecedent{color:#1f5fa8} b.pronoun{color:#7a3fa0} b.right{color:#1a7f37} b.wrong{color:#c0281f} td{padding:.15em .6em}" }
+        p { "Sentences that the models translate with different pronouns. "
+            b class="antecedent" { "Antecedent" } ", " b class="pronoun" { "pronoun" } ", "
+            b class="right" { "right" } " and " b class="wrong" { "wrong" } " translations of it." }
+        @for PronounExample { item, translations } in examples {
+            table {
+                @for before in &item.context {
+                    tr { td { "context" } td { (marked(before, item.source_antecedent.as_deref(), "antecedent")) } }
+                }
+                tr { td { "source" } td { (marked(&item.source, Some(item.source_pronoun.as_deref().unwrap_or("it")), "pronoun")) } }
+                tr { td { "reference" } td { (marked(item.candidates.first().map_or("", String::as_str), item.pronoun.as_deref(), "right")) } }
+                @for (name, translation) in models.iter().zip(translations) {
+                    tr {
+                        td { (name) }
+                        td { (marked(&translation.text, translation.pronoun.as_deref(), if translation.is_right { "right" } else { "wrong" })) }
+                    }
+                }
+            }
+            hr;
+        }
+    };
+    page("Translations that differ in a pronoun (Table 10)", body, None)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn set() -> ContrastiveSet {
+        let item = |source: &str| ContrastiveItem {
+            source: source.into(),
+            context: vec!["I saw the lamp.".into()],
+            candidates: vec!["Sie leuchtet.".into(), "Er leuchtet.".into()],
+            pronoun: Some("sie".into()),
+            replacements: vec!["er".into(), "es".into()],
+            source_antecedent: Some("the lamp".into()),
+            ..ContrastiveItem::default()
+        };
+        ContrastiveSet { items: vec![item("It shines."), item("It is on.")], notes: Vec::new() }
+    }
+
+    #[test]
+    fn only_differences_are_shown_and_marked() {
+        let first = vec!["Es leuchtet.".to_owned(), "Sie ist an.".to_owned()];
+        let second = vec!["Sie leuchtet <.".to_owned(), "Sie ist an.".to_owned()];
+        let examples = pronoun_examples(&set(), &[first, second]);
+        assert_eq!(examples.len(), 1);
+        let models = ["without".to_owned(), "with".to_owned()];
+        let text = examples_text(&examples, &models);
+        assert_eq!(
+            text,
+            "context    I saw [the lamp].\nsource     _It_ shines.\nreference  Sie leuchtet.\n\
+             without    *Es* leuchtet.\nwith       Sie leuchtet <.\n\n"
+        );
+        let page = examples_page(&examples, &models);
+        assert!(page.contains("<b class=\"wrong\">Es</b>") && page.contains("leuchtet &lt;."));
+    }
+
+    #[test]
+    fn a_translation_without_a_pronoun_is_no_example() {
+        let texts = [vec!["Leuchtet.".to_owned(); 2], vec!["Er leuchtet.".to_owned(); 2]];
+        assert!(pronoun_examples(&set(), &texts).is_empty());
+    }
+}

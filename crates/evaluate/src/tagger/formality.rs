@@ -1,0 +1,36 @@
+//! Words that show how people address each other.
+
+use super::{Pair, TagLanguage};
+
+const GERMAN: &[&str] = &[
+    "du", "dich", "dir", "dein", "deine", "deinen", "deinem", "deiner", "deines", "euch", "euer",
+    "eure", "euren", "eurem", "eurer", "eures",
+];
+/// Polite only with a capital, which says nothing where a sentence begins.
+const GERMAN_POLITE: &[&str] = &["sie", "ihnen", "ihr", "ihre", "ihren", "ihrem", "ihrer", "ihres"];
+const FRENCH: &[&str] = &[
+    "tu", "te", "t'", "toi", "ton", "ta", "tes", "tien", "tienne", "vous", "votre", "vos", "vôtre",
+];
+const PORTUGUESE: &[&str] = &[
+    "tu", "te", "ti", "contigo", "teu", "tua", "teus", "tuas", "você", "vocês", "vos", "vosso",
+    "vossa", "vossos", "vossas", "convosco", "consigo", "senhor", "senhora", "senhores",
+    "senhoras",
+];
+
+/// Places of such words; the source must have *you*.
+pub(super) fn find(pair: &Pair, language: TagLanguage) -> Vec<usize> {
+    if !pair.source_has(&["you", "your", "yours", "yourself", "yourselves", "ya", "thee"]) {
+        return Vec::new();
+    }
+    match language {
+        TagLanguage::German => pair.places(|word| {
+            let lower = word.lower.as_str();
+            GERMAN.contains(&lower)
+                || (word.capital && GERMAN_POLITE.contains(&lower))
+                // `ihr` may be a dative, too; of people who are addressed it is mostly the plural.
+                || lower == "ihr"
+        }),
+        TagLanguage::French => pair.places(|word| FRENCH.contains(&word.lower.as_str())),
+        TagLanguage::Portuguese => pair.places(|word| PORTUGUESE.contains(&word.lower.as_str())),
+    }
+}

@@ -1,0 +1,98 @@
+//! A model that ignores what its context says gets no gain from any report.
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+use abridge_corpus::practice::{Practice, PracticeConfig, generate};
+use abridge_corpus::tokenizer::{TrainSettings, count_words};
+use abridge_corpus::{ContrastiveSet, Tokenizer};
+use abridge_evaluate::{
+    Control, ControlReport, Controls, CxmiSettings, cxmi, limit_context, score_with_controls,
+};
+use abridge_model::{Preset, Width};
+use abridge_translate::Translator;
+use burn::tensor::Device;
+
+const CONTEXT: usize = 2;
+
+fn practice() -> Practice {
+    let config = PracticeConfig {
+        train_documents: 0,
+        valid_documents: 0,
+        test_documents: 30,
+        contrastive_groups: 12,
+        ..PracticeConfig::default()
+    };
+    generate(&config).unwrap()
+}
+
+/// A network whose weights, those of the memory included, are random.
+fn random_memory(practice: &Practice, preset: Preset, seed: u64) -> Translator {
+    let documents = practice.test.iter().flat_map(|document| &document.segments);
+    let lines: Vec<String> = documents
+        .flat_map(|segment| [segment.source.clone(), segment.target.clone().unwrap()])
+        .collect();
+    let settings = TrainSettings { vocabulary_size: 200, ..TrainSettings::default() };
+    let tokenizer = Tokenizer::train(&count_words(&lines, 1), settings, &mut |_| {}).unwrap();
+    let size = tokenizer.vocabulary_size();
+    let model = preset.config(Width::Tiny, size, size, CONTEXT).init(seed, &Device::flex());
+    Translator::new(model.unwrap(), tokenizer.clone(), tokenizer, "random").unwrap()
+}
+
+fn report(translator: &Translator, set: &ContrastiveSet, controls: &[Control]) -> ControlReport {
+    let beside = Controls { controls, seed: 1 };
+    let scores = score_with_controls(translator, set, beside, None, &mut |_| {}).unwrap();
+    ControlReport::new(set, controls, &scores)
+}
+
+#[test]
+fn a_random_memory_gains_nothing_from_its_context() {
+    let practice = practice();
+    let mut set = practice.contrastive.clone();
+    limit_context(&mut set, CONTEXT);
+    let controls = Control::all(CONTEXT);
+    for (preset, seed) in [
+        (Preset::Grouping, 1),
+        (Preset::Grouping, 2),
+        (Preset::CachingTokens, 3),
+        (Preset::SingleEncoder, 4),
+    ] {
+        let translator = random_memory(&practice, preset, seed);
+        let found = report(&translator, &set, &controls);
+        let reading = found.tests.reading.unwrap();
+        assert!(!reading.shows_gain(), "{preset}, seed {seed}: {reading}");
+        // Nor does the order of its sentences or any single one of them matter.
+        for test in &found.tests.tests {
+            assert!(
+                test.holm > 0.05 || test.beyond.difference < 0.0,
+                "{preset}, seed {seed}: {test:?}"
+            );
+        }
+
+        let settings = CxmiSettings { context: CONTEXT, seed: 1 };
+        let gain = cxmi(&translator, &practice.test, settings, &mut |_| {}).unwrap();
+        assert!(
+            gain.beyond.p_value > 0.05 || gain.beyond.per_sentence < 0.0,
+            "{preset}, seed {seed}: {:?}",
+            gain.beyond
+        );
+    }
+}
+
+#[test]
+fn a_control_that_changes_nothing_has_the_same_scores() {
+    let practice = practice();
+    let mut set = practice.contrastive.clone();
+    set.items.truncate(30);
+    limit_context(&mut set, 1);
+    let translator = random_memory(&practice, Preset::Grouping, 5);
+    // One sentence in a memory of two: alone it is the nearest, mirrored it stands furthest away.
+    let controls = [Control::Only(1), Control::Only(2), Control::None, Control::Mirrored];
+    let beside = Controls { controls: &controls, seed: 1 };
+    let scores = score_with_controls(&translator, &set, beside, None, &mut |_| {}).unwrap();
+    let [truth, nearest, second, none, mirrored] = &scores[..] else { panic!("five lists") };
+    assert_eq!(truth, nearest);
+    for item in 0..set.items.len() {
+        assert!((second[item][0] - none[item][0]).abs() < 1e-6, "nothing stands two back");
+        let moved = (mirrored[item][0] - truth[item][0]).abs();
+        assert_eq!(moved > 0.0, !set.items[item].context.is_empty(), "the slot matters");
+    }
+}
