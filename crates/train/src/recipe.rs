@@ -120,7 +120,7 @@ impl TrainRecipe {
     fn changed(&self, config: &ModelConfig) -> Result<ModelConfig> {
         let mut table: toml::Table =
             toml::from_str(&config.to_toml()).map_err(|error| Error::Recipe(error.to_string()))?;
-        table.extend(self.model.change.clone());
+        change(&mut table, &self.model.change);
         Ok(ModelConfig::from_toml(&table.to_string())?)
     }
 
@@ -195,6 +195,23 @@ impl TrainRecipe {
         refuse_unless(self.stop.validate_every != Some(0), || {
             "stop.validate_every is 0; leave it out to validate after each epoch".into()
         })
+    }
+}
+
+/// Changes some fields of a configuration. Of a group of fields those that are not named stay, unless
+/// the change says of which kind it is.
+fn change(table: &mut toml::Table, changes: &toml::Table) {
+    for (key, new) in changes {
+        match (table.get_mut(key), new) {
+            (Some(toml::Value::Table(old)), toml::Value::Table(new))
+                if !new.contains_key("kind") =>
+            {
+                change(old, new);
+            }
+            _ => {
+                table.insert(key.clone(), new.clone());
+            }
+        }
     }
 }
 

@@ -11,6 +11,7 @@ use abridge_experiments::reproduce::data::Given;
 use abridge_experiments::reproduce::grid::Progress;
 use abridge_experiments::reproduce::run::Reproduction;
 use abridge_experiments::reproduce::scale::Scale;
+use abridge_experiments::reproduce::sweep::{Sweep, Vary};
 use abridge_experiments::reproduce::table::{Only, Pair, Table};
 use abridge_model::DeviceKind;
 use clap::Args;
@@ -28,14 +29,16 @@ use crate::progress::Narrator;
 #[command(after_help = "Examples:
   abridge reproduce --table parameters
   abridge reproduce --table en-de --scale tiny --only sentence --only grouping@1
+  abridge reproduce --sweep groups --seeds 1,2,3
+  abridge reproduce --table en-de --only grouping@1 --vary model.change.gate=false,true
   abridge reproduce --table en-de --scale small --data FOLDER --data-recipe recipes/small/data.toml \\
       --contrastive contrapro --seeds 1,2,3 --budget 8h
   abridge reproduce --table en-de --scale base --data en-de.tgz --contrastive ContraPro/contrapro.json \\
       --documents ContraPro/documents --device cuda")]
 pub struct Reproduce {
     /// Which table.
-    #[arg(long)]
-    table: Table,
+    #[arg(long, required_unless_present = "sweep")]
+    table: Option<Table>,
     /// The languages, where the table leaves a choice (antecedent-distance, comet).
     #[arg(long)]
     pair: Option<Pair>,
@@ -75,6 +78,13 @@ pub struct Reproduce {
     /// A setting of all training recipes, for instance `stop.max_updates=2000`; may be repeated.
     #[arg(long = "set", value_name = "KEY=VALUE")]
     settings: Vec<String>,
+    /// One of the paper's choices as rows: its models, with each value that the paper tried.
+    #[arg(long)]
+    sweep: Option<Sweep>,
+    /// A field of the training recipe with several values, as rows of the table, for instance
+    /// `model.change.shortener.groups=8,9,10,11`; may be repeated for all combinations.
+    #[arg(long, value_name = "KEY=VALUE,…")]
+    vary: Vec<Vary>,
     /// A model directory whose weights every cell starts from, such as that of the sentence-level
     /// cell; what it lacks is initialised.
     #[arg(long, value_name = "MODEL")]
@@ -94,7 +104,7 @@ impl Reproduce {
     /// Runs what is missing, and writes the reports.
     pub fn run(&self) -> anyhow::Result<()> {
         // What is not trained cannot go on later: there Ctrl-C ends the process as usual.
-        let (stop, signal) = if self.table.is_trained() {
+        let (stop, signal) = if self.table().is_trained() {
             super::train::listen()?
         } else {
             (Arc::new(AtomicBool::new(false)), Arc::new(AtomicUsize::new(0)))
@@ -117,9 +127,14 @@ impl Reproduce {
         }
     }
 
+    /// A sweep has the columns of Table 2 by default.
+    fn table(&self) -> Table {
+        self.table.unwrap_or(Table::EnDe)
+    }
+
     fn reproduction(&self) -> Reproduction {
         Reproduction {
-            table: self.table,
+            table: self.table(),
             pair: self.pair,
             scale: self.scale,
             out: self.output.clone(),
@@ -135,6 +150,8 @@ impl Reproduce {
             seeds: self.seeds.clone(),
             budget: self.budget,
             settings: self.settings.clone(),
+            sweep: self.sweep,
+            vary: self.vary.clone(),
             from: self.from.clone(),
             workers: self.workers,
             device: self.device,

@@ -22,6 +22,8 @@ pub struct Cell {
     pub context: usize,
     /// The seed.
     pub seed: u64,
+    /// Which variant of a sweep; 0 without one. Its settings are part of the recipe.
+    pub variant: usize,
 }
 
 /// What came out of a cell.
@@ -116,10 +118,11 @@ mod tests {
 
     #[test]
     fn whatever_goes_in_changes_the_place() {
-        let cell = Cell { pair: Pair::EnDe, preset: Preset::Grouping, context: 2, seed: 42 };
+        let cell =
+            Cell { pair: Pair::EnDe, preset: Preset::Grouping, context: 2, seed: 42, variant: 0 };
         let place_from = |cell: Cell, settings: &[&str], data: &str, from: Option<&str>| {
             let settings: Vec<String> = settings.iter().map(|&s| s.to_owned()).collect();
-            let Cell { pair, preset, context, seed } = cell;
+            let Cell { pair, preset, context, seed, .. } = cell;
             let recipe = Scale::Tiny.recipe(pair, preset, context, seed, &settings).unwrap();
             Stored::new(cell, recipe, data, from, Path::new("out")).directory
         };

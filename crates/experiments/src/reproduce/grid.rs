@@ -7,7 +7,10 @@ use std::time::{Duration, Instant};
 
 use abridge_base::files::replace;
 use abridge_corpus::ContrastiveSet;
-use abridge_evaluate::{Bleu, ContrastiveReport, References, corpus_score, score_set};
+use abridge_evaluate::{
+    Bleu, ContrastiveReport, Control, Controls, Example, References, corpus_score,
+    score_with_controls,
+};
 use abridge_model::DeviceKind;
 use abridge_train::{Ending, Event, Options, RunPaths, Training};
 use abridge_translate::{BeamSettings, Translator};
@@ -16,6 +19,9 @@ use anyhow::Context;
 use super::cell::{Outcome, Stored};
 use super::data::Data;
 use crate::observer::Observer;
+
+/// Which sentences the random context of the control is made of.
+const CONTROL_SEED: u64 = 1;
 
 /// How far a grid came.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -170,8 +176,21 @@ impl Grid<'_> {
         let mut input = input.clone();
         input.context = translator.model().config().context_size;
         let set = ContrastiveSet::read(&input)?;
-        let report = ContrastiveReport::new(&set, &score_set(translator, &set, None, &mut |_| {})?);
+        let size = input.context;
+        let random = Control::Random.check(&Example::all(&set), size, CONTROL_SEED).is_ok();
+        // A gain from context must be seen beside what a random context gives.
+        let controls = if size > 0 && random { &[Control::Random][..] } else { &[] };
+        let beside = Controls { controls, seed: CONTROL_SEED };
+        let scores = score_with_controls(translator, &set, beside, None, &mut |_| {})?;
+        let report = ContrastiveReport::new(&set, &scores[0]);
         outcome.scores.insert("accuracy".into(), 100.0 * report.total.share());
+        if let Some(mean) = report.mean {
+            outcome.scores.insert("mean over pronouns".into(), 100.0 * mean.share);
+        }
+        let control = scores.get(1).and_then(|scores| ContrastiveReport::new(&set, scores).mean);
+        if let Some(mean) = control {
+            outcome.scores.insert("mean with random context".into(), 100.0 * mean.share);
+        }
         for (distance, accuracy) in &report.by_distance {
             outcome.scores.insert(format!("accuracy at {distance}"), 100.0 * accuracy.share());
         }

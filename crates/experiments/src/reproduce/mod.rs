@@ -4,6 +4,7 @@
 //! | --- | --- |
 //! | [`paper`] | the published figures, as data |
 //! | [`table`] | which cells and metrics a table has |
+//! | [`sweep`] | fields of the recipe that are varied |
 //! | [`scale`] | how large the networks are |
 //! | [`data`] | what they are trained and tested on |
 //! | [`cell`] | one model at one context size with one seed, kept by the hash of what went in |
@@ -25,4 +26,5 @@ pub mod report;
 pub mod results;
 pub mod run;
 pub mod scale;
+pub mod sweep;
 pub mod table;

@@ -33,6 +33,8 @@ impl Results {
 
     fn charts(&self) -> Vec<LineChart> {
         match self.table {
+            // The rows of a sweep are no course over context sizes.
+            _ if self.is_varied() => Vec::new(),
             Table::Parameters => Vec::new(),
             Table::AntecedentDistance => vec![self.by_distance()],
             _ => {

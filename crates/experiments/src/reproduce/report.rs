@@ -12,6 +12,9 @@ impl Results {
     /// The headings of a table for people.
     pub fn header(&self) -> Vec<String> {
         let mut header = vec!["model".to_owned(), "context".to_owned()];
+        if self.is_varied() {
+            header.push("varied".to_owned());
+        }
         for metric in &self.metrics {
             header.push(metric.name.to_owned());
             if self.has_paper(metric) {
@@ -25,6 +28,9 @@ impl Results {
     pub fn cells(&self) -> Vec<Vec<String>> {
         let cells = |row: &Row| {
             let mut cells = vec![row.preset.paper_name().to_owned(), row.context.to_string()];
+            if self.is_varied() {
+                cells.push(row.variant.clone());
+            }
             for (metric, value) in self.metrics.iter().zip(&row.values) {
                 cells.push(ours(value, metric.decimals));
                 if self.has_paper(metric) {
@@ -35,6 +41,11 @@ impl Results {
             cells
         };
         self.rows.iter().map(cells).collect()
+    }
+
+    /// Whether the rows are those of a sweep.
+    pub fn is_varied(&self) -> bool {
+        self.rows.iter().any(|row| !row.variant.is_empty())
     }
 
     fn has_paper(&self, metric: &Metric) -> bool {
@@ -62,16 +73,17 @@ impl Results {
     /// One line per model, context size and metric.
     pub fn to_csv(&self) -> String {
         let mut text =
-            "pair,model,context,metric,ours,deviation,seeds,paper,difference\n".to_owned();
+            "pair,model,context,varied,metric,ours,deviation,seeds,paper,difference\n".to_owned();
         for row in &self.rows {
             for (metric, value) in self.metrics.iter().zip(&row.values) {
                 let field = |value: Option<f64>| value.map(|v| v.to_string()).unwrap_or_default();
                 let _ = writeln!(
                     text,
-                    "{},{},{},{},{},{},{},{},{}",
+                    "{},{},{},\"{}\",{},{},{},{},{},{}",
                     self.pair.name(),
                     row.preset,
                     row.context,
+                    row.variant.replace('"', "\"\""),
                     metric.key,
                     field(value.ours),
                     field(value.deviation),
@@ -109,18 +121,21 @@ mod tests {
 
     use super::*;
     use crate::reproduce::cell::{Cell, Outcome};
+    use crate::reproduce::sweep::Variant;
     use crate::reproduce::table::{Pair, Table};
 
     #[test]
     fn ours_stands_beside_the_papers() {
-        let cell = Cell { pair: Pair::EnDe, preset: Preset::Grouping, context: 1, seed: 1 };
+        let (pair, preset) = (Pair::EnDe, Preset::Grouping);
+        let cell = Cell { pair, preset, context: 1, seed: 1, variant: 0 };
         let scores = [("bleu", 27.5), ("accuracy", 60.0), ("validation loss", 5.1)];
         let scores = scores.map(|(key, score)| (key.to_owned(), score)).into();
         let outcome = Outcome { scores, ..Outcome::default() };
         let grid = [(Preset::Grouping, 1), (Preset::Selecting, 1)];
         let notes = vec!["scale tiny".to_owned()];
         let outcomes = [(cell, Some(outcome))];
-        let results = Results::new(Table::EnDe, Pair::EnDe, &grid, &outcomes, notes);
+        let plain = [Variant::default()];
+        let results = Results::new(Table::EnDe, Pair::EnDe, &grid, &plain, &outcomes, notes);
         let markdown = results.to_markdown();
         let row = "| Shortening - Grouping | 1 | 27.50 | 28.21 | -0.71 | 60.00 | 56.98 | +3.02 | \
                    5.100 | - |";
@@ -128,6 +143,6 @@ mod tests {
         assert!(markdown.contains("| Shortening - Selecting | 1 | - | 28.15 | - |"), "{markdown}");
         let csv = results.to_csv();
         assert_eq!([signed(Some(-1e-9), 2), signed(Some(0.01), 2)], ["0.00", "+0.01"]);
-        assert!(csv.contains("en-de,selecting,1,bleu,,,0,28.15,"), "{csv}");
+        assert!(csv.contains("en-de,selecting,1,\"\",bleu,,,0,28.15,"), "{csv}");
     }
 }

@@ -4,6 +4,7 @@ use abridge_model::Preset;
 
 use super::cell::{Cell, Outcome};
 use super::paper;
+use super::sweep::Variant;
 use super::table::{Metric, Pair, Table};
 
 /// A table with what is known of it.
@@ -28,6 +29,8 @@ pub struct Row {
     pub preset: Preset,
     /// Sentences of context.
     pub context: usize,
+    /// What is varied, such as `groups=9`; empty without a sweep.
+    pub variant: String,
     /// One value per metric.
     pub values: Vec<Value>,
 }
@@ -58,24 +61,40 @@ impl Results {
         table: Table,
         pair: Pair,
         grid: &[(Preset, usize)],
+        variants: &[Variant],
         outcomes: &[(Cell, Option<Outcome>)],
         notes: Vec<String>,
     ) -> Self {
         let metrics = table.metrics();
-        let rows = grid.iter().map(|&(preset, context)| {
+        let places = grid.iter().flat_map(|&(preset, context)| {
+            variants
+                .iter()
+                .enumerate()
+                .map(move |(place, variant)| (preset, context, place, variant))
+        });
+        let rows = places.map(|(preset, context, place, variant)| {
+            let is_own = |cell: &Cell| {
+                cell.preset == preset && cell.context == context && cell.variant == place
+            };
             let own = outcomes
                 .iter()
-                .filter(|(cell, _)| cell.preset == preset && cell.context == context)
+                .filter(|(cell, _)| is_own(cell))
                 .filter_map(|(_, outcome)| outcome.as_ref());
             let own: Vec<&Outcome> = own.collect();
             let values = metrics.iter().map(|metric| {
                 let scores: Vec<f64> =
                     own.iter().filter_map(|o| o.scores.get(metric.key).copied()).collect();
                 let (ours, deviation) = mean_and_deviation(&scores);
-                let paper = paper::figure(pair, preset, context, metric.key);
+                // The paper's figures are of the values that it chose.
+                let paper = variant
+                    .label
+                    .is_empty()
+                    .then(|| paper::figure(pair, preset, context, metric.key))
+                    .flatten();
                 Value { ours, deviation, seeds: scores.len(), paper }
             });
-            Row { preset, context, values: values.collect() }
+            let variant = variant.label.clone();
+            Row { preset, context, values: values.collect(), variant }
         });
         let rows = rows.collect();
         Self { table, pair, notes, metrics, rows }
@@ -100,13 +119,21 @@ mod tests {
 
     #[test]
     fn seeds_become_mean_and_deviation_beside_the_paper() {
-        let cell = |seed| Cell { pair: Pair::EnDe, preset: Preset::Grouping, context: 1, seed };
+        let (pair, preset) = (Pair::EnDe, Preset::Grouping);
+        let cell = |seed| Cell { pair, preset, context: 1, seed, variant: 0 };
         let outcome = |bleu: f64| {
             Some(Outcome { scores: [("bleu".to_owned(), bleu)].into(), ..Outcome::default() })
         };
         let grid = [(Preset::Grouping, 1), (Preset::Grouping, 2)];
         let outcomes = [(cell(1), outcome(27.0)), (cell(2), outcome(29.0)), (cell(3), None)];
-        let results = Results::new(Table::EnDe, Pair::EnDe, &grid, &outcomes, Vec::new());
+        let results = Results::new(
+            Table::EnDe,
+            Pair::EnDe,
+            &grid,
+            &[Variant::default()],
+            &outcomes,
+            Vec::new(),
+        );
         let bleu = results.rows[0].values[0];
         assert_eq!((bleu.ours, bleu.seeds, bleu.paper), (Some(28.0), 2, Some(28.21)));
         assert!((bleu.deviation.unwrap() - 2f64.sqrt()).abs() < 1e-12);

@@ -17,6 +17,7 @@ use super::grid::{Grid, Progress};
 use super::measure::{self, PAPER_VOCABULARY};
 use super::results::Results;
 use super::scale::Scale;
+use super::sweep::{Sweep, Variant, Vary, variants};
 use super::table::{Only, Pair, Table};
 use crate::observer::Observer;
 
@@ -43,6 +44,10 @@ pub struct Reproduction {
     pub budget: Option<Duration>,
     /// Settings of all training recipes, as `key=value`.
     pub settings: Vec<String>,
+    /// A named sweep: its models and its field.
+    pub sweep: Option<Sweep>,
+    /// Fields of the recipe with several values each.
+    pub vary: Vec<Vary>,
     /// A model directory whose weights every cell starts from.
     pub from: Option<PathBuf>,
     /// Workers of training.
@@ -68,7 +73,12 @@ impl Reproduction {
     /// Runs what is missing, and writes the table as Markdown, CSV, a page and a picture.
     pub fn run(&self, observer: &dyn Observer, stop: &AtomicBool) -> anyhow::Result<Report> {
         let pair = self.table.pair(self.pair)?;
-        let mut grid = self.table.grid();
+        let mut grid = self.sweep.map_or_else(|| self.table.grid(), Sweep::grid);
+        ensure!(
+            self.table.is_trained() || (self.sweep.is_none() && self.vary.is_empty()),
+            "--table {} trains nothing, so there is nothing to vary",
+            self.table.name()
+        );
         if !self.only.is_empty() {
             grid.retain(|&(preset, c)| self.only.iter().any(|only| only.takes(preset, c)));
             ensure!(!grid.is_empty(), "--only chooses no cell of --table {}", self.table.name());
@@ -79,8 +89,8 @@ impl Reproduction {
             self.scale.name()
         );
         ensure!(
-            self.table != Table::Comet || self.comet.is_some(),
-            "--table comet needs --comet: the directory of a COMET model, such as the files of \
+            !matches!(self.table, Table::Comet | Table::LargerContextComet) || self.comet.is_some(),
+            "--table comet and larger-context-comet need --comet: the directory of a COMET model, such as the files of \
              Unbabel/wmt22-comet-da"
         );
         match self.table {
@@ -144,9 +154,14 @@ impl Reproduction {
         let mut cells = Vec::new();
         for &seed in &self.seeds {
             for &(preset, context) in grid {
-                let recipe = self.scale.recipe(pair, preset, context, seed, &self.settings)?;
-                let cell = Cell { pair, preset, context, seed };
-                cells.push(Stored::new(cell, recipe, &data.hash, from, &self.out));
+                for (variant, Variant { settings, .. }) in self.variants().iter().enumerate() {
+                    let settings = [&self.settings[..], settings].concat();
+                    let recipe = self.scale.recipe(pair, preset, context, seed, &settings)?;
+                    // A value that makes no sense is found before anything is trained.
+                    recipe.config(PAPER_VOCABULARY, PAPER_VOCABULARY)?;
+                    let cell = Cell { pair, preset, context, seed, variant };
+                    cells.push(Stored::new(cell, recipe, &data.hash, from, &self.out));
+                }
             }
         }
         let runner = Grid {
@@ -204,7 +219,14 @@ impl Reproduction {
     }
 
     fn cell(&self, pair: Pair, preset: Preset, context: usize) -> Cell {
-        Cell { pair, preset, context, seed: self.seeds.first().copied().unwrap_or(42) }
+        let seed = self.seeds.first().copied().unwrap_or(42);
+        Cell { pair, preset, context, seed, variant: 0 }
+    }
+
+    /// The combinations of what is varied.
+    fn variants(&self) -> Vec<Variant> {
+        let named = self.sweep.map(Sweep::vary);
+        variants(&named.into_iter().chain(self.vary.iter().cloned()).collect::<Vec<_>>())
     }
 
     fn data_name(&self, pair: Pair) -> String {
@@ -224,13 +246,18 @@ impl Reproduction {
         notes: Vec<String>,
         progress: Progress,
     ) -> anyhow::Result<Report> {
-        let results = Results::new(self.table, pair, grid, outcomes, notes);
+        let results = Results::new(self.table, pair, grid, &self.variants(), outcomes, notes);
         std::fs::create_dir_all(&self.out)?;
         let other = if self.table.pair(None).ok() == Some(pair) { "" } else { "-en-fr" };
         let name = match self.table {
             // The paper's counts are of one size only.
             Table::Parameters => self.table.name().to_owned(),
             table => format!("{}{other}-{}", table.name(), self.scale.name()),
+        };
+        let name = match self.sweep {
+            Some(sweep) => format!("{name}-{}", sweep.name()),
+            None if !self.vary.is_empty() => format!("{name}-varied"),
+            None => name,
         };
         let file = |ending: &str| self.out.join(format!("{name}.{ending}"));
         let write = |ending: &str, text: &str| replace(&file(ending), text.as_bytes());
