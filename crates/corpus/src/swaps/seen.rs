@@ -1,7 +1,8 @@
 //! Whether a document is part of a training corpus.
 
+use std::hash::{DefaultHasher, Hasher};
+
 use rustc_hash::FxHashSet;
-use sha2::{Digest, Sha256};
 
 use crate::Document;
 
@@ -43,15 +44,14 @@ impl SeenSentences {
 /// A number for the words of a sentence, whatever their case and punctuation; none of a short one.
 fn fingerprint(sentence: &str) -> Option<u64> {
     let words = sentence.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
-    let mut hasher = Sha256::new();
+    let mut hasher = DefaultHasher::new();
     let mut count = 0;
     for word in words {
-        hasher.update(word.to_lowercase().as_bytes());
-        hasher.update(b" ");
+        hasher.write(word.to_lowercase().as_bytes());
+        hasher.write_u8(b' ');
         count += 1;
     }
-    let bytes: [u8; 8] = hasher.finalize()[..8].try_into().ok()?;
-    (count >= LEAST_WORDS).then(|| u64::from_le_bytes(bytes))
+    (count >= LEAST_WORDS).then(|| hasher.finish())
 }
 
 #[cfg(test)]
