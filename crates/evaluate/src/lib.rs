@@ -41,9 +41,9 @@ pub use bleu::{Bleu, BleuScore, Smoothing};
 pub use chrf::ChrF;
 pub use contrast::{
     Accuracy, ComparisonRow, Composition, ContrastiveComparison, ContrastiveReport, ControlReport,
-    Controls, Identity, McNemar, MeanAccuracy, Scores, check_context, check_languages, context_order,
-    is_preferred, limit_context, part_file, read_scores, score_set, score_with_controls, set_hash,
-    write_scores,
+    Controls, Identity, McNemar, MeanAccuracy, Scores, check_context, check_languages,
+    context_order, is_preferred, limit_context, part_file, read_scores, score_set,
+    score_with_controls, set_hash, write_scores,
 };
 pub use controls::{Control, ControlTest, ControlTests, Example, MeanDifference, Reading};
 pub use ctxpro::{

@@ -6,7 +6,7 @@ use abridge_model::Seat;
 
 use crate::beam::Search;
 use crate::settings::BeamSettings;
-use crate::translator::Translator;
+use crate::translator::{Translator, sentence_tokens};
 use crate::turns::Control;
 use crate::{Error, Result};
 
@@ -36,13 +36,14 @@ impl Translator {
         let longest = self.model().config().max_positions;
         let mut places: BTreeMap<&str, usize> = BTreeMap::new();
         let mut sentences: Vec<Vec<u32>> = Vec::new();
+        let mut encoder = self.source().encoder();
         for (place, request) in requests.iter().enumerate() {
             let known = sentences.len();
             let start = request.context.len().saturating_sub(most);
             let context = request.context[start..].iter().map(String::as_str);
             for text in context.chain([request.source]) {
                 places.entry(text).or_insert_with(|| {
-                    sentences.push(self.encode(text));
+                    sentences.push(sentence_tokens(&mut encoder, text));
                     sentences.len() - 1
                 });
             }
