@@ -42,7 +42,9 @@ impl Progress for Bars {
             bar.finish();
         }
         let bar = ProgressBar::new(total).with_message(name.to_owned());
-        if let Ok(style) = ProgressStyle::with_template("{msg:28} {wide_bar} {percent:>3} %") {
+        if let Ok(style) =
+            ProgressStyle::with_template("{msg:28} {wide_bar} {percent:>3} %, {eta} left")
+        {
             bar.set_style(style);
         }
         self.bar = Some(bar);

@@ -107,6 +107,10 @@ pub struct Prepare {
     #[arg(long, value_name = "SET", num_args = 0..)]
     without: Option<Vec<String>>,
 
+    /// Pass over so many bad lines (invalid UTF-8, broken JSON), and list them
+    #[arg(long, value_name = "LINES")]
+    skip_bad: Option<usize>,
+
     /// Threads for counting and encoding; they change nothing but the time
     #[arg(long, default_value_t = default_threads())]
     threads: usize,
@@ -150,6 +154,9 @@ impl Prepare {
 
     fn report(&self, outcome: &Outcome) -> anyhow::Result<()> {
         let manifest = outcome.manifest();
+        for line in &manifest.skipped {
+            tell!("skipped: {line}");
+        }
         for report in &manifest.filtered {
             tell!("{report}");
         }
@@ -192,6 +199,9 @@ impl Prepare {
         }
         if let Some(files) = import(&self.target_model, &self.target_dictionary) {
             tokenizer.target = Some(files);
+        }
+        if let Some(lines) = self.skip_bad {
+            recipe.skip_bad = lines;
         }
         if let Some(sets) = &self.without {
             recipe.without(sets);

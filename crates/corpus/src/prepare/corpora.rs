@@ -77,26 +77,26 @@ impl CorpusRecipe {
     }
 }
 
-/// Cuts documents where chance has it: each sentence but the first begins a new document with the
-/// given probability. The cuts depend on the order of the documents alone.
-pub(super) fn cut_documents(documents: Vec<Document>, probability: f64) -> Vec<Document> {
+/// Cuts a document where chance has it: each sentence but the first begins a new document with the
+/// given probability. The cuts depend on the document's number alone.
+pub(super) fn cut_document(document: Document, number: u64, probability: f64) -> Vec<Document> {
     const STEPS: usize = 1 << 32;
     let below = (probability * STEPS as f64) as usize;
-    let mut pieces = Vec::with_capacity(documents.len());
-    for (index, document) in documents.into_iter().enumerate() {
-        let mut random = Random::keyed(&[CUTS, index as u64]);
-        let Document { id, segments } = document;
-        let mut piece = Document::new(id.clone(), Vec::new());
-        let mut number = 1;
-        for segment in segments {
-            if !piece.segments.is_empty() && random.below(STEPS) < below {
-                number += 1;
-                let next = Document::new(format!("{id}+{number}"), Vec::new());
-                pieces.push(std::mem::replace(&mut piece, next));
-            }
+    let mut random = Random::keyed(&[CUTS, number]);
+    let Document { id, segments } = document;
+    let mut pieces: Vec<Document> = Vec::new();
+    for segment in segments {
+        let begins = pieces.is_empty() || random.below(STEPS) < below;
+        if begins {
+            let name = match pieces.len() {
+                0 => id.clone(),
+                before => format!("{id}+{}", before + 1),
+            };
+            pieces.push(Document::new(name, Vec::new()));
+        }
+        if let Some(piece) = pieces.last_mut() {
             piece.segments.push(segment);
         }
-        pieces.push(piece);
     }
     pieces
 }
@@ -111,6 +111,10 @@ mod tests {
         let segment = |n: usize| Segment::pair(format!("Line {n}."), format!("Zeile {n}."));
         let document = |d: usize| Document::new(format!("d{d}"), (0..10).map(segment).collect());
         let documents: Vec<Document> = (0..500).map(document).collect();
+        let cut_documents = |documents: Vec<Document>, probability: f64| {
+            let numbered = documents.into_iter().zip(0..);
+            numbered.flat_map(|(d, n)| cut_document(d, n, probability)).collect::<Vec<_>>()
+        };
         let pieces = cut_documents(documents.clone(), 0.3);
         let all = |documents: &[Document]| {
             documents.iter().flat_map(|d| d.segments.clone()).collect::<Vec<_>>()

@@ -48,25 +48,57 @@ impl PreparedDirectory {
                 .in_file(&self.path)
                 .remedy(format!("it has {}", names().collect::<Vec<_>>().join(", "))));
         }
-        let open = |name: &str| TokenStore::open(&self.path.join(store_name(name)));
-        TokenStore::join(wanted.into_iter().map(open).collect::<Result<_>>()?)
+        let files: Vec<PathBuf> = wanted
+            .iter()
+            .flat_map(|name| self.files(name))
+            .map(|file| self.path.join(file))
+            .collect();
+        TokenStore::join(in_parallel(&files, |file| TokenStore::open(file))?)
+    }
+
+    /// The hash of a split's tokens, which must be as they were prepared.
+    pub fn verified_hash(&self, split: &str) -> Result<String> {
+        let check = |file: &String| {
+            let found = FileHash::of(&self.path.join(file), file)?;
+            match self.manifest.outputs.iter().find(|output| output.file == *file) {
+                Some(expected) if *expected != found => {
+                    Err(Error::new("is not the file that was prepared")
+                        .in_file(&self.path.join(file))
+                        .remedy("run `abridge prepare` again"))
+                }
+                _ => Ok(found.sha256),
+            }
+        };
+        let mut hashes = in_parallel(&self.files(split), check)?;
+        Ok(match hashes.len() {
+            1 => hashes.swap_remove(0),
+            _ => abridge_base::hash::of_bytes(hashes.join("+")),
+        })
+    }
+
+    /// The files of a split's tokens, named from the directory.
+    fn files(&self, split: &str) -> Vec<String> {
+        let found = self.manifest.splits.iter().find(|found| found.name == split);
+        shard_names(split, found.and_then(|found| found.shards).unwrap_or(1))
     }
 }
 
-impl PreparedDirectory {
-    /// The hash of a split's tokens, which must be as they were prepared.
-    pub fn verified_hash(&self, split: &str) -> Result<String> {
-        let file = store_name(split);
-        let found = FileHash::of(&self.path.join(&file), &file)?;
-        match self.manifest.outputs.iter().find(|output| output.file == file) {
-            Some(expected) if *expected != found => {
-                Err(Error::new("is not the file that was prepared")
-                    .in_file(&self.path.join(&file))
-                    .remedy("run `abridge prepare` again"))
-            }
-            _ => Ok(found.sha256),
+/// Works on files side by side: what is large is checked by all cores.
+fn in_parallel<T: Sync, R: Send>(
+    files: &[T],
+    work: impl Fn(&T) -> Result<R> + Sync,
+) -> Result<Vec<R>> {
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    let parts = files.chunks(files.len().div_ceil(cores).max(1));
+    std::thread::scope(|scope| {
+        let run = |part: &[T]| part.iter().map(&work).collect::<Result<Vec<R>>>();
+        let threads: Vec<_> = parts.map(|part| scope.spawn(move || run(part))).collect();
+        let mut all = Vec::new();
+        for thread in threads {
+            all.extend(thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))?);
         }
-    }
+        Ok(all)
+    })
 }
 
 /// The name under which a side's tokenizer is saved.
@@ -77,9 +109,12 @@ pub fn side_name(side: Side) -> &'static str {
     }
 }
 
-/// The file name of a split's token store.
-pub fn store_name(split: &str) -> String {
-    format!("{split}.tokens")
+/// The files of a split's tokens.
+pub fn shard_names(split: &str, shards: usize) -> Vec<String> {
+    match shards {
+        1 => vec![format!("{split}.tokens")],
+        _ => (0..shards).map(|shard| format!("{split}.{shard:05}.tokens")).collect(),
+    }
 }
 
 /// Begins a directory; only one that `prepare` wrote is replaced, and only if nothing else is in it,

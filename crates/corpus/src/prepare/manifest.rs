@@ -3,7 +3,6 @@
 use std::path::Path;
 
 use abridge_base::files::read_text;
-use abridge_base::manifest::tool;
 pub use abridge_base::manifest::{FileHash, FileList};
 use serde::{Deserialize, Serialize};
 
@@ -41,6 +40,9 @@ pub struct Manifest {
     /// What filters took out of the training text.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub filtered: Vec<FilterReport>,
+    /// Bad lines that were passed over.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub skipped: Vec<String>,
     /// What deserves a look.
     pub warnings: Vec<Warning>,
     /// The files of the directory, this one excepted.
@@ -57,8 +59,10 @@ pub struct Vocabularies {
 }
 
 /// What decides whether a directory is still right.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Origin {
+    /// The program that prepares.
+    pub tool: String,
     /// What is asked for.
     pub recipe: Recipe,
     /// Settings of generated text.
@@ -68,17 +72,18 @@ pub struct Origin {
 }
 
 impl Manifest {
-    /// A manifest without results, of text of which some was taken out.
-    pub fn new(origin: Origin, filtered: Vec<FilterReport>) -> Self {
+    /// A manifest without results.
+    pub fn new(origin: Origin) -> Self {
         Self {
             format: FORMAT,
-            tool: tool(),
+            tool: origin.tool,
             recipe: origin.recipe,
             generated: origin.generated,
             inputs: origin.inputs,
             vocabularies: Vocabularies::default(),
             splits: Vec::new(),
-            filtered,
+            filtered: Vec::new(),
+            skipped: Vec::new(),
             warnings: Vec::new(),
             outputs: FileList::default(),
         }
@@ -115,7 +120,7 @@ impl Manifest {
 
     /// Whether preparing again would give the same directory, and all of it is still there.
     pub fn is_up_to_date(&self, origin: &Origin, directory: &Path) -> bool {
-        self.tool == tool()
+        self.tool == origin.tool
             && self.recipe == origin.recipe
             && self.generated == origin.generated
             && self.inputs == origin.inputs

@@ -3,20 +3,24 @@
 //! | file | content |
 //! | --- | --- |
 //! | `tokenizer.source.json`, `tokenizer.target.json` | the tokenizers ([`crate::tokenizer`]) |
-//! | `train.tokens`, `valid.tokens`, `test.tokens` | the splits ([`crate::store`]); of several corpora, in a folder for each |
+//! | `train.tokens`, `valid.tokens`, `test.tokens` | the splits ([`crate::store`]); large ones in shards (`train.00000.tokens`), those of several corpora in a folder for each |
 //! | `manifest.json` | settings, hashes of inputs and outputs, statistics, warnings |
 //!
 //! The same inputs and settings give the same bytes, whatever the number of threads.
 
 mod corpora;
+mod counting;
 mod directory;
+mod encode;
 mod filter;
 mod manifest;
 mod practice;
 mod progress;
 mod reading;
 mod recipe;
+mod resume;
 mod splits;
+mod spool;
 mod statistics;
 mod warnings;
 
@@ -36,17 +40,18 @@ pub use statistics::{DataTable, SideStatistics, SplitStatistics};
 pub use warnings::{Warning, WarningKind};
 
 use abridge_base::files::{OutputDirectory, write_new};
-use directory::{begin, side_name, store_name};
+use abridge_base::manifest::tool;
+use counting::Counts;
+use directory::{begin, side_name};
+use encode::{Tokenizers, encode};
 use manifest::Origin;
-use reading::read_splits;
-use warnings::{TrainingPairs, inspect};
+use reading::Text;
+use resume::Notes;
 
-use crate::store::{EncodedSide, Side, StoreContent};
-use crate::tokenizer::{TrainSettings, WordCounts, count_words, encode_lines};
+use crate::formats::STANDARD_INPUT;
+use crate::store::Side;
+use crate::tokenizer::{TrainSettings, WordCounts};
 use crate::{Error, Result, Tokenizer};
-
-/// Sentences between two reports of progress while encoding.
-const REPORT_EVERY: usize = 60_000;
 
 /// What to do, and where.
 #[derive(Clone, Debug)]
@@ -88,16 +93,26 @@ impl Outcome {
 }
 
 /// Prepares the files of a recipe.
+///
+/// Text is read once, bit by bit, and put aside in shards of some hundred thousand sentences, which
+/// are then encoded several at a time; so the memory does not depend on the size of the corpus. A
+/// preparation that is interrupted after reading goes on at the shard where it was.
 pub fn prepare(request: &Request<'_>, progress: &mut dyn Progress) -> Result<Outcome> {
     request.recipe.check()?;
     let inputs = hash_inputs(request, progress)?;
-    let origin = Origin { recipe: request.recipe.clone(), generated: None, inputs };
+    let origin = Origin { tool: tool(), recipe: request.recipe.clone(), generated: None, inputs };
     if let Some(manifest) = up_to_date(request, &origin) {
         return Ok(Outcome::Unchanged(manifest));
     }
     let staging = request.begin(&origin)?;
-    let (splits, filtered) = read_splits(request, progress)?;
-    write(request, Manifest::new(origin, filtered), &splits, staging, progress)
+    let notes = Notes::open(request.output, (!request.force).then_some(&origin))?;
+    let (text, counts) = if let Some(text) = notes.text(&origin) {
+        (text, None)
+    } else {
+        let (text, counts) = Text::read(request, &notes.text_folder(), progress)?;
+        (notes.save_text(&origin, text)?, Some(counts))
+    };
+    write(request, origin, (text, counts), &notes, staging, progress)
 }
 
 /// Prepares text that comes from a generator rather than from files.
@@ -111,19 +126,24 @@ pub fn prepare_generated(
     progress: &mut dyn Progress,
 ) -> Result<Outcome> {
     let inputs = hash_inputs(request, progress)?;
-    let origin = Origin { recipe: request.recipe.clone(), generated: Some(settings), inputs };
+    let recipe = request.recipe.clone();
+    let origin = Origin { tool: tool(), recipe, generated: Some(settings), inputs };
     if let Some(manifest) = up_to_date(request, &origin) {
         return Ok(Outcome::Unchanged(manifest));
     }
     let staging = request.begin(&origin)?;
+    let notes = Notes::open(request.output, None)?;
     progress.stage("generating", 1);
     let splits = generate(staging.path())?;
+    let (text, counts) = Text::put_aside(splits, &notes.text_folder(), request.threads)?;
     progress.reached(1);
-    write(request, Manifest::new(origin, Vec::new()), &splits, staging, progress)
+    write(request, origin, (text, Some(counts)), &notes, staging, progress)
 }
 
 fn up_to_date(request: &Request<'_>, origin: &Origin) -> Option<Manifest> {
-    if request.force {
+    // What comes from standard input is not known before it is read.
+    let is_unknown = origin.inputs.iter().any(|input| input.file == STANDARD_INPUT);
+    if request.force || is_unknown {
         return None;
     }
     // A damaged or missing manifest only means that there is something to do.
@@ -151,7 +171,11 @@ fn hash_inputs(request: &Request<'_>, progress: &mut dyn Progress) -> Result<Vec
         let file = candidates.next().unwrap_or(path);
         let name = file.strip_prefix(request.data).unwrap_or(file).display().to_string();
         if hashes.iter().all(|hash| hash.file != name) {
-            hashes.push(FileHash::of(file, &name)?);
+            hashes.push(if name == STANDARD_INPUT {
+                FileHash { file: name, bytes: 0, sha256: String::new() }
+            } else {
+                FileHash::of(file, &name)?
+            });
         }
         progress.reached(index as u64 + 1);
     }
@@ -160,29 +184,43 @@ fn hash_inputs(request: &Request<'_>, progress: &mut dyn Progress) -> Result<Vec
 
 fn write(
     request: &Request<'_>,
-    mut manifest: Manifest,
-    splits: &[SplitDocuments],
+    origin: Origin,
+    (text, counts): (Text, Option<Counts>),
+    notes: &Notes,
     staging: OutputDirectory,
     progress: &mut dyn Progress,
 ) -> Result<Outcome> {
-    let tokenizers = Tokenizers::make(request, splits, progress)?;
-    tokenizers.source.save(staging.path(), side_name(Side::Source))?;
-    tokenizers.target.save(staging.path(), side_name(Side::Target))?;
+    let folder = notes.files();
+    let tokenizers = if notes.has_tokenizers() {
+        let load = |side| Tokenizer::load(&folder, side_name(side));
+        Tokenizers { source: load(Side::Source)?, target: load(Side::Target)? }
+    } else {
+        let counts = match counts {
+            Some(counts) => counts,
+            None => text.count(&notes.text_folder(), request.threads)?,
+        };
+        let tokenizers = make_tokenizers(request, counts, progress)?;
+        tokenizers.source.save(&folder, side_name(Side::Source))?;
+        tokenizers.target.save(&folder, side_name(Side::Target))?;
+        notes.save_tokenizers()?;
+        tokenizers
+    };
+    let encoded = encode(&text, &tokenizers, notes, request.threads, progress)?;
+    let mut manifest = Manifest::new(origin);
     manifest.vocabularies = Vocabularies {
         source: tokenizers.source.vocabulary_size(),
         target: tokenizers.target.vocabulary_size(),
     };
-    let training = TrainingPairs::new(splits);
-    for split in splits {
-        let content = encode_split(split, &tokenizers, request.threads, progress);
-        let path = staging.path().join(store_name(&split.name));
-        if let Some(folder) = path.parent() {
-            std::fs::create_dir_all(folder).map_err(|error| Error::io("create", folder, error))?;
-        }
-        content.write(&path)?;
-        manifest.splits.push(SplitStatistics::of(&split.name, &content));
-        manifest.warnings.extend(inspect(split, &content, &training));
+    for shards in encoded {
+        let mut statistics = shards[0].statistics.clone();
+        shards[1..].iter().for_each(|shard| statistics.add(&shard.statistics));
+        statistics.shards = Some(shards.len()).filter(|&count| count > 1);
+        manifest.splits.push(statistics);
+        manifest.warnings.extend(warnings::join(shards.into_iter().map(|shard| shard.warnings)));
     }
+    manifest.filtered = text.filtered;
+    manifest.skipped = text.skipped;
+    notes.move_files(staging.path())?;
     manifest.outputs = FileList::of_directory(staging.path(), MANIFEST)?;
     let text = serde_json::to_string_pretty(&manifest)
         .map_err(|error| Error::new(format!("cannot describe the directory: {error}")))?;
@@ -191,100 +229,43 @@ fn write(
     Ok(Outcome::Written(manifest))
 }
 
-struct Tokenizers {
-    source: Tokenizer,
-    target: Tokenizer,
-}
-
-impl Tokenizers {
-    fn make(
-        request: &Request<'_>,
-        splits: &[SplitDocuments],
-        progress: &mut dyn Progress,
-    ) -> Result<Self> {
-        let recipe = &request.recipe.tokenizer;
-        let import = |files: &Option<ImportFiles>| {
-            files.as_ref().map(|files| {
-                let dictionary = files.dictionary.as_ref().map(|path| request.data.join(path));
-                Tokenizer::import(&request.data.join(&files.model), dictionary.as_deref())
-            })
-        };
-        let source = import(&recipe.source).transpose()?;
-        let target = import(&recipe.target).transpose()?;
-        // Of all corpora together, each as it is: a weight changes what is trained on, not what the
-        // pieces are.
-        let train: Vec<&SplitDocuments> =
-            splits.iter().filter(|split| split.kind() == "train").collect();
-        let count = |lines: fn(&SplitDocuments) -> Vec<&str>| {
-            if train.is_empty() {
-                return Err(Error::new("there is no training split to learn pieces from"));
-            }
-            let mut counts = WordCounts::default();
-            for split in &train {
-                counts.merge(count_words(&lines(split), request.threads));
-            }
-            Ok(counts)
-        };
-        let languages = &request.recipe.languages;
-        let mut learn = |counts: &WordCounts, what: &str| {
-            let settings = TrainSettings {
-                vocabulary_size: recipe.vocabulary_size,
-                ..TrainSettings::default()
-            };
-            progress.stage(&format!("learning pieces ({what})"), recipe.vocabulary_size as u64);
-            Tokenizer::train(counts, settings, &mut |pieces| progress.reached(pieces as u64))
-        };
-        let (sources, targets) = (SplitDocuments::source_lines, SplitDocuments::target_lines);
-        if recipe.joint {
-            let mut counts = count(sources)?;
-            counts.merge(count(targets)?);
-            let tokenizer = learn(&counts, "joint")?;
-            return Ok(Self { source: tokenizer.clone(), target: tokenizer });
-        }
-        let source = match source {
-            Some(tokenizer) => tokenizer,
-            None => learn(&count(sources)?, &languages.source)?,
-        };
-        let target = match target {
-            Some(tokenizer) => tokenizer,
-            None => learn(&count(targets)?, &languages.target)?,
-        };
-        Ok(Self { source, target })
-    }
-}
-
-fn encode_split(
-    split: &SplitDocuments,
-    tokenizers: &Tokenizers,
-    threads: usize,
+/// Learns or imports the tokenizers. Pieces are learned on the counts of all training text together,
+/// each corpus as it is: a weight changes what is trained on, not what the pieces are.
+fn make_tokenizers(
+    request: &Request<'_>,
+    counts: Counts,
     progress: &mut dyn Progress,
-) -> StoreContent {
-    let source = split.source_lines();
-    let target = split.target_lines();
-    progress.stage(&format!("encoding {}", split.name), (source.len() + target.len()) as u64);
-    let mut done = 0;
-    let mut encode = |tokenizer: &Tokenizer, lines: &[&str]| {
-        let mut side =
-            EncodedSide { vocabulary_size: tokenizer.vocabulary_size(), ..EncodedSide::default() };
-        for part in lines.chunks(REPORT_EVERY * threads.max(1)) {
-            let (ids, ends) = encode_lines(tokenizer, part, threads);
-            let start = side.ids.len();
-            side.ids.extend(ids);
-            side.ends.extend(ends.into_iter().map(|end| start + end));
-            done += part.len();
-            progress.reached(done as u64);
-        }
-        side
+) -> Result<Tokenizers> {
+    let recipe = &request.recipe.tokenizer;
+    let import = |files: &Option<ImportFiles>| {
+        files.as_ref().map(|files| {
+            let dictionary = files.dictionary.as_ref().map(|path| request.data.join(path));
+            Tokenizer::import(&request.data.join(&files.model), dictionary.as_deref())
+        })
     };
-    StoreContent {
-        documents: split
-            .documents
-            .iter()
-            .map(|document| (document.id.clone(), document.segments.len()))
-            .collect(),
-        source: encode(&tokenizers.source, &source),
-        target: split.has_target().then(|| encode(&tokenizers.target, &target)),
+    let languages = &request.recipe.languages;
+    let mut learn = |counts: &WordCounts, what: &str| {
+        let settings =
+            TrainSettings { vocabulary_size: recipe.vocabulary_size, ..TrainSettings::default() };
+        progress.stage(&format!("learning pieces ({what})"), recipe.vocabulary_size as u64);
+        Tokenizer::train(counts, settings, &mut |pieces| progress.reached(pieces as u64))
+    };
+    let Counts { mut source, target } = counts;
+    if recipe.joint {
+        source.merge_bounded(target);
+        let tokenizer = learn(&source, "joint")?;
+        return Ok(Tokenizers { source: tokenizer.clone(), target: tokenizer });
     }
+    Ok(Tokenizers {
+        source: match import(&recipe.source) {
+            Some(tokenizer) => tokenizer?,
+            None => learn(&source, &languages.source)?,
+        },
+        target: match import(&recipe.target) {
+            Some(tokenizer) => tokenizer?,
+            None => learn(&target, &languages.target)?,
+        },
+    })
 }
 
 #[cfg(test)]

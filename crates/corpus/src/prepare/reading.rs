@@ -1,61 +1,263 @@
-//! Reads the splits of a recipe, and filters the training text.
+//! Reads the splits of a recipe bit by bit, filters the training text, and puts it aside in shards.
 
-use super::filter::{FilterReport, Filters};
+use std::path::Path;
+
+use rustc_hash::FxHashSet;
+use serde::{Deserialize, Serialize};
+
+use super::corpora::cut_document;
+use super::counting::{Counting, Counts};
+use super::filter::{FilterReport, Filters, hash};
 use super::recipe::SplitRecipe;
-use super::splits::SplitDocuments;
+use super::splits::{SplitDocuments, check_translations, kind};
+use super::spool::{ShardSize, SpoolWriter, read_shard};
+use super::warnings::TrainingPairs;
 use super::{Progress, Request};
-use crate::{Document, Result};
+use crate::formats::{BadLines, DocumentStream};
+use crate::{Document, Error, Result};
 
-/// The splits in the order of the recipe, and what was taken out of them.
-pub(super) fn read_splits(
-    request: &Request<'_>,
-    progress: &mut dyn Progress,
-) -> Result<(Vec<SplitDocuments>, Vec<FilterReport>)> {
-    let recipe = request.recipe;
-    let named = recipe.splits();
-    progress.stage("reading", named.len() as u64);
-    // What training text must not overlap with comes first.
-    let (train, others): (Vec<_>, Vec<_>) =
-        named.into_iter().partition(|split| split.split == "train");
-    let mut read: Vec<SplitDocuments> = Vec::new();
-    for split in others {
-        read.push(SplitDocuments::read(&split.name(), split.files, request.data)?);
-        progress.reached(read.len() as u64);
-    }
-    let mut splits = Vec::new();
-    let mut reports = Vec::new();
-    for split in train {
-        let (documents, report) = read_training(split, request, &read)?;
-        splits.push(documents);
-        reports.extend(report);
-        progress.reached((read.len() + splits.len()) as u64);
-    }
-    splits.extend(read);
-    Ok((splits, reports))
+/// Everything that was read, put aside in a folder.
+#[derive(Debug, Default, Serialize, Deserialize)]
+pub struct Text {
+    /// The splits in the order of the recipe.
+    pub splits: Vec<SpooledSplit>,
+    /// What filters took out.
+    pub filtered: Vec<FilterReport>,
+    /// Bad lines that were passed over.
+    pub skipped: Vec<String>,
+    /// Pairs of other splits that are in the training text.
+    pub training: TrainingPairs,
 }
 
-fn read_training(
-    split: SplitRecipe<'_>,
-    request: &Request<'_>,
-    others: &[SplitDocuments],
-) -> Result<(SplitDocuments, Vec<FilterReport>)> {
-    let name = split.name();
-    let mut documents = SplitDocuments::read(&name, split.files, request.data)?;
-    let recipe = request.recipe.filters_of(split.corpus);
-    let mut report = Vec::new();
-    if !recipe.is_off() {
-        let languages = &request.recipe.languages;
-        let own = recipe.overlap.as_ref().is_some_and(|overlap| overlap.splits);
-        let own = others.iter().filter(|_| own).flat_map(|split| &split.documents);
-        let further: Vec<Document> = match &recipe.overlap {
-            Some(overlap) => overlap.read(request.data, languages)?,
-            None => Vec::new(),
-        };
-        let mut filters = Filters::new(recipe, languages, own.chain(&further))?;
-        let kept = documents.documents.into_iter().flat_map(|document| filters.apply(document));
-        documents = SplitDocuments::new(&name, kept.collect())?;
-        report = filters.finish(&name);
+/// A split that was put aside.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct SpooledSplit {
+    /// As in `europarl/train`.
+    pub name: String,
+    /// Whether the translations are there.
+    pub has_target: bool,
+    /// Its shards.
+    pub shards: Vec<ShardSize>,
+}
+
+impl SpooledSplit {
+    /// Which split it is, of whatever corpus.
+    pub fn kind(&self) -> &str {
+        kind(&self.name)
     }
-    documents.cut(split.corpus.and_then(|corpus| corpus.cut_documents));
-    Ok((documents, report))
+}
+
+impl Text {
+    /// Reads the files of a recipe into a folder; also gives the counts of words of the training
+    /// text.
+    pub fn read(
+        request: &Request<'_>,
+        folder: &Path,
+        progress: &mut dyn Progress,
+    ) -> Result<(Self, Counts)> {
+        let mut reader = Reader::new(request, folder, progress)?;
+        // What training text must not overlap with comes first.
+        let splits = request.recipe.splits();
+        let (train, others): (Vec<_>, Vec<_>) =
+            splits.into_iter().partition(|split| split.split == "train");
+        for split in others.iter().chain(&train) {
+            reader.read(*split)?;
+        }
+        reader.finish(train.len())
+    }
+
+    /// The same of documents that are in memory.
+    pub fn put_aside(
+        splits: Vec<SplitDocuments>,
+        folder: &Path,
+        threads: usize,
+    ) -> Result<(Self, Counts)> {
+        let mut text = Self::default();
+        let mut counting = Counting::start(threads);
+        for split in splits.iter().filter(|split| split.kind() != "train") {
+            split.documents.iter().for_each(|document| text.training.look_for(document));
+        }
+        for split in splits {
+            let mut aside = Aside::new(&split.name, folder)?;
+            for document in split.documents {
+                if kind(&split.name) == "train" {
+                    text.training.look_at(&document);
+                }
+                aside.push(&document, &mut counting)?;
+            }
+            text.splits.push(aside.finish(&mut counting)?);
+        }
+        Ok((text, counting.finish()?))
+    }
+
+    /// Counts the words of training text that was put aside before.
+    pub fn count(&self, folder: &Path, threads: usize) -> Result<Counts> {
+        let mut counting = Counting::start(threads);
+        for split in self.splits.iter().filter(|split| split.kind() == "train") {
+            for shard in 0..split.shards.len() {
+                counting.add(folder.join(&split.name), shard)?;
+            }
+        }
+        counting.finish()
+    }
+}
+
+/// Puts the documents of a split aside, and has their words counted if it is a training split.
+struct Aside {
+    split: SpooledSplit,
+    folder: std::path::PathBuf,
+    writer: SpoolWriter,
+    sentences: usize,
+    translations: usize,
+}
+
+impl Aside {
+    fn new(name: &str, folder: &Path) -> Result<Self> {
+        let folder = folder.join(name);
+        let writer = SpoolWriter::create(&folder)?;
+        let split = SpooledSplit { name: name.to_owned(), has_target: false, shards: Vec::new() };
+        Ok(Self { split, folder, writer, sentences: 0, translations: 0 })
+    }
+
+    fn push(&mut self, document: &Document, counting: &mut Counting) -> Result<()> {
+        if document.segments.is_empty() {
+            return Ok(());
+        }
+        self.sentences += document.segments.len();
+        self.translations += document.segments.iter().filter(|s| s.target.is_some()).count();
+        let complete = self.writer.push(document)?;
+        self.count(complete, counting)
+    }
+
+    fn count(&self, shard: Option<usize>, counting: &mut Counting) -> Result<()> {
+        match shard.filter(|_| self.split.kind() == "train") {
+            Some(shard) => counting.add(self.folder.clone(), shard),
+            None => Ok(()),
+        }
+    }
+
+    fn finish(mut self, counting: &mut Counting) -> Result<SpooledSplit> {
+        check_translations(&self.split.name, self.sentences, self.translations)?;
+        let (last, shards) = self.writer.finish()?;
+        self.count(last, counting)?;
+        self.split.shards = shards;
+        self.split.has_target = self.translations > 0;
+        Ok(self.split)
+    }
+}
+
+/// Reads split after split.
+struct Reader<'a> {
+    request: &'a Request<'a>,
+    folder: &'a Path,
+    progress: &'a mut dyn Progress,
+    bad: BadLines,
+    counting: Counting,
+    text: Text,
+    /// Bytes of the files that are done.
+    done: u64,
+}
+
+impl<'a> Reader<'a> {
+    fn new(
+        request: &'a Request<'a>,
+        folder: &'a Path,
+        progress: &'a mut dyn Progress,
+    ) -> Result<Self> {
+        let mut total = 0;
+        for part in request.recipe.splits().iter().flat_map(|split| split.files) {
+            let files = part.input(request.data)?.files();
+            let sizes = files.iter().filter_map(|path| std::fs::metadata(path).ok());
+            total += sizes.map(|found| found.len()).sum::<u64>();
+        }
+        progress.stage("reading", total);
+        Ok(Self {
+            request,
+            folder,
+            progress,
+            bad: BadLines { allowed: request.recipe.skip_bad, skipped: Vec::new() },
+            counting: Counting::start(request.threads),
+            text: Text::default(),
+            done: 0,
+        })
+    }
+
+    fn read(&mut self, split: SplitRecipe<'_>) -> Result<()> {
+        let name = split.name();
+        let is_train = split.split == "train";
+        let mut filters = if is_train { self.filters(&split)? } else { None };
+        let cut = split.corpus.and_then(|corpus| corpus.cut_documents).filter(|_| is_train);
+        let mut aside = Aside::new(&name, self.folder)?;
+        let mut ids: FxHashSet<u64> = FxHashSet::default();
+        let mut number = 0;
+        for part in split.files {
+            let mut stream = DocumentStream::open(&part.input(self.request.data)?)?;
+            let mut sentences = 0;
+            while let Some(mut document) = stream.next(&mut self.bad)? {
+                sentences += document.segments.len();
+                // Sets that number their documents from 1 would otherwise run into each other.
+                if !ids.insert(hash(&document.id)) {
+                    document.id = format!("{}/{}", part.source.display(), document.id);
+                    ids.insert(hash(&document.id));
+                }
+                let kept = match &mut filters {
+                    Some(filters) => filters.apply(document),
+                    None => vec![document],
+                };
+                for document in kept.into_iter().filter(|kept| !kept.segments.is_empty()) {
+                    let pieces = match cut {
+                        Some(probability) => cut_document(document, number, probability),
+                        None => vec![document],
+                    };
+                    number += 1;
+                    for piece in &pieces {
+                        if is_train {
+                            self.text.training.look_at(piece);
+                        } else {
+                            self.text.training.look_for(piece);
+                        }
+                        aside.push(piece, &mut self.counting)?;
+                    }
+                }
+                self.progress.reached(self.done + stream.bytes_read());
+            }
+            self.done += stream.bytes_read();
+            if sentences == 0 {
+                return Err(Error::new(format!("holds no sentence for the {name} split"))
+                    .in_file(&self.request.data.join(&part.source))
+                    .remedy("check that it is the right file"));
+            }
+        }
+        self.text.splits.push(aside.finish(&mut self.counting)?);
+        if let Some(filters) = filters {
+            self.text.filtered.extend(filters.finish(&name));
+        }
+        Ok(())
+    }
+
+    fn filters(&self, split: &SplitRecipe<'_>) -> Result<Option<Filters>> {
+        let recipe = self.request.recipe.filters_of(split.corpus);
+        if recipe.is_off() {
+            return Ok(None);
+        }
+        let languages = &self.request.recipe.languages;
+        let mut sets: Vec<Document> = Vec::new();
+        if let Some(overlap) = &recipe.overlap {
+            sets = overlap.read(self.request.data, languages)?;
+            let others = self.text.splits.iter().filter(|s| overlap.splits && s.kind() != "train");
+            for other in others {
+                for shard in 0..other.shards.len() {
+                    sets.extend(read_shard(&self.folder.join(&other.name), shard)?);
+                }
+            }
+        }
+        Filters::new(recipe, languages, sets.iter()).map(Some)
+    }
+
+    fn finish(mut self, train: usize) -> Result<(Text, Counts)> {
+        // Read last, told first.
+        self.text.splits.rotate_right(train);
+        self.text.skipped = self.bad.skipped;
+        Ok((self.text, self.counting.finish()?))
+    }
 }

@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::corpora::CorpusRecipe;
 use super::filter::FilterRecipe;
+use crate::formats::STANDARD_INPUT;
 use crate::tokenizer::TrainSettings;
 use crate::{Error, Format, Input, Result};
 
@@ -21,6 +22,9 @@ pub struct Recipe {
     /// What is taken out of the training text.
     #[serde(default, skip_serializing_if = "FilterRecipe::is_off")]
     pub filters: FilterRecipe,
+    /// Bad lines that may be passed over; each is listed.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub skip_bad: usize,
     /// Text to train on; tokenizers see nothing else.
     #[serde(default)]
     pub train: Vec<InputFiles>,
@@ -109,13 +113,19 @@ pub struct InputFiles {
 impl InputFiles {
     /// The same files for the readers, below a directory.
     pub fn input(&self, data: &Path) -> Result<Input> {
+        let standard_input = self.source.as_os_str() == STANDARD_INPUT;
         Ok(Input {
-            source: data.join(&self.source),
+            source: if standard_input { self.source.clone() } else { data.join(&self.source) },
             target: self.target.as_ref().map(|path| data.join(path)),
             docids: self.docids.as_ref().map(|path| data.join(path)),
             format: self.format.as_deref().map(str::parse::<Format>).transpose()?,
         })
     }
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+fn is_zero(count: &usize) -> bool {
+    *count == 0
 }
 
 /// The names of the splits, in the order of every table.

@@ -3,7 +3,6 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use super::corpora::cut_documents;
 use super::recipe::InputFiles;
 use crate::{Document, Error, Result, read};
 
@@ -22,28 +21,10 @@ impl SplitDocuments {
     pub fn new(name: &str, documents: Vec<Document>) -> Result<Self> {
         let mut split = Self { name: name.to_owned(), documents };
         split.documents.retain(|document| !document.segments.is_empty());
-        if split.documents.is_empty() {
-            return Err(Error::new(format!("the {name} split is empty"))
-                .remedy("check that its files hold text, or leave the split out"));
-        }
         let segments = || split.documents.iter().flat_map(|document| &document.segments);
         let with = segments().filter(|segment| segment.target.is_some()).count();
-        let all = segments().count();
-        // A test split may lack its translations; training and validation cannot.
-        if with != all && (with > 0 || split.kind() != "test") {
-            return Err(Error::new(format!(
-                "the {name} split has {all} sentences, but {with} translations"
-            ))
-            .remedy("name a target file for every source file of the split"));
-        }
+        check_translations(name, segments().count(), with)?;
         Ok(split)
-    }
-
-    /// Cuts documents at random places, if a probability is given.
-    pub(super) fn cut(&mut self, probability: Option<f64>) {
-        if let Some(probability) = probability {
-            self.documents = cut_documents(std::mem::take(&mut self.documents), probability);
-        }
     }
 
     /// Reads the files of a split, one after the other.
@@ -93,6 +74,22 @@ impl SplitDocuments {
         let segments = self.documents.iter().flat_map(|document| &document.segments);
         segments.filter_map(|segment| segment.target.as_deref()).collect()
     }
+}
+
+/// Refuses a split without sentences, and one that lacks translations. A test split may lack all of
+/// them; training and validation cannot.
+pub(super) fn check_translations(name: &str, sentences: usize, with: usize) -> Result<()> {
+    if sentences == 0 {
+        return Err(Error::new(format!("the {name} split is empty"))
+            .remedy("check that its files hold text, or leave the split out"));
+    }
+    if with != sentences && (with > 0 || kind(name) != "test") {
+        return Err(Error::new(format!(
+            "the {name} split has {sentences} sentences, but {with} translations"
+        ))
+        .remedy("name a target file for every source file of the split"));
+    }
+    Ok(())
 }
 
 /// `train` of `europarl/train`.

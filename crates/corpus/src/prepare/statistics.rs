@@ -20,6 +20,9 @@ pub struct SplitStatistics {
     pub source: SideStatistics,
     /// The target side, if there is one.
     pub target: Option<SideStatistics>,
+    /// The files of its tokens, if there are several.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub shards: Option<usize>,
 }
 
 /// The numbers of one side of a split.
@@ -55,6 +58,24 @@ impl SplitStatistics {
             sentences: content.source.ends.len(),
             source: side(&content.source),
             target: content.target.as_ref().map(side),
+            shards: None,
+        }
+    }
+
+    /// Adds what another shard of the split holds.
+    pub fn add(&mut self, other: &Self) {
+        self.documents += other.documents;
+        self.sentences += other.sentences;
+        let sides = [
+            (Some(&mut self.source), Some(&other.source)),
+            (self.target.as_mut(), other.target.as_ref()),
+        ];
+        for (side, other) in sides {
+            if let (Some(side), Some(other)) = (side, other) {
+                side.tokens += other.tokens;
+                side.unknown += other.unknown;
+                side.longest = side.longest.max(other.longest);
+            }
         }
     }
 

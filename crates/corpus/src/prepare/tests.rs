@@ -417,3 +417,51 @@ fn training_text_that_stands_in_other_sets_is_taken_out() {
     let outcome = run(data, &without, 2).unwrap();
     assert_eq!(outcome.manifest().filtered[0].removed, 2, "a changed set is noticed");
 }
+
+#[test]
+fn an_interrupted_run_goes_on_where_it_was() {
+    let corpus = corpus();
+    let data = corpus.path();
+    let first = run(data, &recipe(), 2).unwrap();
+    let output = data.join("prepared");
+    fs::remove_dir_all(&output).unwrap();
+    // As if killed after the tokenizers and some shards: notes that are not dropped.
+    let request = Request { recipe: &recipe(), data, output: &output, threads: 1, force: false };
+    let notes = Notes::open(&output, None).unwrap();
+    let (text, counts) = Text::read(&request, &notes.text_folder(), &mut Silent).unwrap();
+    let inputs = first.manifest().inputs.clone();
+    let origin = Origin { tool: tool(), recipe: recipe(), generated: None, inputs };
+    let text = notes.save_text(&origin, text).unwrap();
+    let tokenizers = make_tokenizers(&request, counts, &mut Silent).unwrap();
+    tokenizers.source.save(&notes.files(), "source").unwrap();
+    tokenizers.target.save(&notes.files(), "target").unwrap();
+    notes.save_tokenizers().unwrap();
+    encode(&text, &tokenizers, &notes, 1, &mut Silent).unwrap();
+    fs::remove_file(notes.files().join("test.tokens")).unwrap();
+    // A shard that is done is not looked at again: its text may be gone.
+    fs::remove_file(notes.text_folder().join("train/00000.text")).unwrap();
+    let left = data.join(".prepared.preparing");
+    let kept = data.join("kept");
+    fs::rename(&left, &kept).unwrap();
+    drop(notes);
+    fs::rename(&kept, &left).unwrap();
+    assert_eq!(run(data, &recipe(), 2).unwrap(), first);
+    assert!(!left.exists());
+}
+
+#[test]
+fn bad_lines_can_be_passed_over_and_are_listed() {
+    let corpus = corpus();
+    let data = corpus.path();
+    let mut text = fs::read(data.join("train.de")).unwrap();
+    let end = text.iter().position(|&byte| byte == b'\n').unwrap();
+    text[end - 1] = 0xff;
+    fs::write(data.join("train.de"), text).unwrap();
+    let error = run(data, &recipe(), 2).unwrap_err().to_string();
+    assert!(error.contains("train.de:1: invalid UTF-8"), "{error}");
+    let lenient = Recipe { skip_bad: 1, ..recipe() };
+    let outcome = run(data, &lenient, 2).unwrap();
+    assert_eq!(outcome.manifest().splits[0].sentences, 119);
+    assert_eq!(outcome.manifest().skipped.len(), 1);
+    assert!(outcome.manifest().skipped[0].contains("train.de:1"));
+}

@@ -1,12 +1,14 @@
 //! What a careful person would notice about the data, counted, with the first places of each.
 
+use std::collections::BTreeSet;
 use std::fmt;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 use rustc_hash::FxHashSet;
 use serde::{Deserialize, Serialize};
 
-use super::splits::SplitDocuments;
+use super::splits::kind;
+use crate::Document;
 use crate::store::{EncodedSide, StoreContent};
 
 /// A pair is suspicious if one side has more than this many times the tokens of the other …
@@ -72,27 +74,40 @@ impl fmt::Display for Warning {
     }
 }
 
-/// The pairs of the training split, to recognise them elsewhere.
-#[derive(Debug, Default)]
+/// Pairs of other splits that also stand in the training text. Of that, which may be large, nothing
+/// is kept.
+#[derive(Debug, Default, Serialize, Deserialize)]
 pub struct TrainingPairs {
-    /// Hashes only; looked up, never iterated.
-    seen: FxHashSet<u64>,
+    /// Hashes of pairs to look for; looked up, never iterated.
+    #[serde(skip)]
+    wanted: FxHashSet<u64>,
+    /// Those that were found.
+    seen: BTreeSet<u64>,
 }
 
 impl TrainingPairs {
-    /// Remembers the pairs of the training splits.
-    pub fn new(splits: &[SplitDocuments]) -> Self {
-        let train = splits.iter().filter(|split| split.kind() == "train");
-        let segments = train.flat_map(|split| &split.documents);
-        let segments = segments.flat_map(|document| &document.segments);
-        let long = segments.filter(|segment| is_long(&segment.source));
-        Self { seen: long.map(|s| hash(&s.source, s.target.as_deref())).collect() }
+    /// Adds the pairs of a document that should not be in the training text.
+    pub fn look_for(&mut self, document: &Document) {
+        self.wanted.extend(long_pairs(document));
+    }
+
+    /// Looks at a document of the training text.
+    pub fn look_at(&mut self, document: &Document) {
+        self.seen.extend(long_pairs(document).filter(|pair| self.wanted.contains(pair)));
     }
 }
 
-/// Looks at one split.
+fn long_pairs(document: &Document) -> impl Iterator<Item = u64> {
+    let long = document.segments.iter().filter(|segment| is_long(&segment.source));
+    long.map(|segment| hash(&segment.source, segment.target.as_deref()))
+}
+
+/// Looks at a shard of a split, whose first sentence has the given number in it, from 0; a warning of
+/// each kind, however often.
 pub fn inspect(
-    split: &SplitDocuments,
+    split: &str,
+    documents: &[Document],
+    first: usize,
     content: &StoreContent,
     training: &TrainingPairs,
 ) -> Vec<Warning> {
@@ -102,12 +117,12 @@ pub fn inspect(
     let mut alone = Found::default();
     let mut long = 0;
     let mut number = 0;
-    for document in &split.documents {
+    for document in documents {
         if document.segments.len() == 1 {
             alone.add(|| document.id.clone());
         }
         for segment in &document.segments {
-            let place = || (number + 1).to_string();
+            let place = || (first + number + 1).to_string();
             let (source, target) = (segment.source.as_str(), segment.target.as_deref());
             let is_empty = source.trim().is_empty() || target.is_some_and(|t| t.trim().is_empty());
             if is_empty {
@@ -119,7 +134,7 @@ pub fn inspect(
                     ratio.add(place);
                 }
             }
-            if split.kind() != "train" && is_long(source) {
+            if kind(split) != "train" && is_long(source) {
                 long += 1;
                 if training.seen.contains(&hash(source, target)) {
                     seen.add(place);
@@ -128,7 +143,7 @@ pub fn inspect(
             number += 1;
         }
     }
-    let documents = split.documents.len();
+    let documents = documents.len();
     let all = [
         (WarningKind::EmptyLines, empty, number),
         (WarningKind::LengthRatio, ratio, number),
@@ -136,15 +151,32 @@ pub fn inspect(
         (WarningKind::OneSentenceDocuments, alone, documents),
     ];
     all.into_iter()
-        .filter(|(_, found, _)| found.count > 0)
         .map(|(kind, found, of)| Warning {
-            split: split.name.clone(),
+            split: split.to_owned(),
             kind,
             count: found.count,
             of,
             places: found.places,
         })
         .collect()
+}
+
+/// The warnings of a split from those of its shards, one of each kind at most.
+pub fn join(shards: impl Iterator<Item = Vec<Warning>>) -> Vec<Warning> {
+    let mut joined: Vec<Warning> = Vec::new();
+    for warning in shards.flatten() {
+        match joined.iter_mut().find(|other| other.kind == warning.kind) {
+            None => joined.push(warning),
+            Some(other) => {
+                other.count += warning.count;
+                other.of += warning.of;
+                other.places.extend(warning.places);
+                other.places.truncate(PLACES);
+            }
+        }
+    }
+    joined.retain(|warning| warning.count > 0);
+    joined
 }
 
 #[derive(Default)]
@@ -180,23 +212,17 @@ fn hash(source: &str, target: Option<&str>) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Document, Segment};
+    use crate::Segment;
 
     #[test]
     fn each_kind_is_seen_and_counted() {
         let known =
             Segment::pair("One two three four five six.", "Eins zwei drei vier fünf sechs.");
-        let train = SplitDocuments {
-            name: "train".into(),
-            documents: vec![Document::new("t", vec![known.clone(), known.clone()])],
-        };
-        let test = SplitDocuments {
-            name: "test".into(),
-            documents: vec![
-                Document::new("a", vec![known, Segment::pair("", "Leer.")]),
-                Document::new("b", vec![Segment::pair("Short.", "Lang.")]),
-            ],
-        };
+        let train = vec![Document::new("t", vec![known.clone(), known.clone()])];
+        let test = vec![
+            Document::new("a", vec![known, Segment::pair("", "Leer.")]),
+            Document::new("b", vec![Segment::pair("Short.", "Lang.")]),
+        ];
         let content = StoreContent {
             documents: vec![("a".into(), 2), ("b".into(), 1)],
             source: EncodedSide { ids: vec![5; 9], ends: vec![6, 6, 9], vocabulary_size: 9 },
@@ -206,8 +232,15 @@ mod tests {
                 vocabulary_size: 9,
             }),
         };
-        let training = TrainingPairs::new(&[train.clone(), test.clone()]);
-        let warnings = inspect(&test, &content, &training);
+        let mut training = TrainingPairs::default();
+        for document in &test {
+            training.look_for(document);
+        }
+        for document in &train {
+            training.look_at(document);
+        }
+        let look = |first: usize| inspect("test", &test, first, &content, &training);
+        let warnings = join([look(0)].into_iter());
         let seen: Vec<_> = warnings.iter().map(|w| (w.kind, w.count, w.of)).collect();
         assert_eq!(
             seen,
@@ -219,12 +252,16 @@ mod tests {
             ]
         );
         assert_eq!(warnings[0].places, ["2"]);
+        let twice = join([look(0), look(3)].into_iter());
+        assert_eq!((twice[0].count, twice[0].of), (2, 6));
+        assert_eq!(twice[0].places, ["2", "5"], "sentences are counted through the shards");
         assert_eq!(warnings[3].places, ["b"]);
         let content = StoreContent {
             documents: vec![("t".into(), 2)],
             source: EncodedSide { ids: vec![5; 12], ends: vec![6, 12], vocabulary_size: 9 },
             target: Some(EncodedSide { ids: vec![5; 12], ends: vec![6, 12], vocabulary_size: 9 }),
         };
-        assert_eq!(inspect(&train, &content, &training), []);
+        let warnings = join([inspect("train", &train, 0, &content, &training)].into_iter());
+        assert_eq!(warnings, []);
     }
 }

@@ -29,6 +29,10 @@ impl Default for TrainSettings {
     }
 }
 
+/// Different words that are remembered of each side at most: more than most corpora have, and some
+/// hundred megabytes at worst.
+const DISTINCT_WORDS: usize = 1 << 20;
+
 /// Counts of distinct words over the training text.
 #[derive(Debug, Default)]
 pub struct WordCounts {
@@ -54,6 +58,33 @@ impl WordCounts {
         #[expect(clippy::iter_over_hash_type, reason = "sums do not depend on the order")]
         for (word, count) in other.counts {
             *self.counts.entry(word).or_insert(0) += count;
+        }
+    }
+
+    /// The same, and forgets rare words when there are too many different ones: their characters
+    /// stay, and what is frequent decides about pieces. Counts that are merged in the same order
+    /// forget the same words.
+    pub fn merge_bounded(&mut self, other: Self) {
+        self.merge(other);
+        self.forget_above(DISTINCT_WORDS);
+    }
+
+    fn forget_above(&mut self, most: usize) {
+        let is_word = |word: &str| word.chars().nth(1).is_some();
+        let mut least = 1;
+        while self.counts.keys().filter(|word| is_word(word)).count() > most {
+            let mut characters: FxHashMap<Box<str>, u64> = FxHashMap::default();
+            self.counts.retain(|word, &mut count| {
+                let stays = count > least || !is_word(word);
+                if !stays {
+                    for character in word.chars() {
+                        *characters.entry(character.to_string().into()).or_insert(0) += count;
+                    }
+                }
+                stays
+            });
+            self.merge(Self { counts: characters, buffer: String::new() });
+            least += 1;
         }
     }
 
@@ -348,6 +379,21 @@ mod tests {
         let mut parts = counts(&lines[1..]);
         parts.merge(counts(&lines[..1]));
         assert_eq!(forward, learn(&parts, settings, &mut |_| {}).unwrap());
+    }
+
+    #[test]
+    fn rare_words_are_forgotten_but_not_their_characters() {
+        let mut counts = counts(&["aa aa aa bb bb xyz", "aa bb öd"]);
+        counts.forget_above(4);
+        assert_eq!(counts.counts.len(), 4);
+        counts.forget_above(1);
+        let words: Vec<(&str, u64)> = counts.sorted();
+        let kept: Vec<&str> =
+            words.iter().map(|(w, _)| *w).filter(|w| w.chars().count() > 1).collect();
+        assert_eq!(kept, [" aa"]);
+        for character in ["x", "ö", "d", "b", " "] {
+            assert!(words.iter().any(|(word, _)| *word == character), "{character}");
+        }
     }
 
     #[test]

@@ -16,6 +16,7 @@ use language::Language;
 use overlap::{Found, Overlap};
 
 pub use duplicates::Sameness;
+pub(super) use fold::hash;
 pub use overlap::OverlapRecipe;
 pub use report::{FilterReport, TakenOut};
 

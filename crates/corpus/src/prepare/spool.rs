@@ -1,0 +1,170 @@
+//! Text between reading and encoding: documents on the disk, in shards that fit into memory.
+
+use std::fs::File;
+use std::io::{BufWriter, Write};
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use crate::{Document, Error, Result, Segment};
+
+/// Sentences of a shard; a document is never split, so a shard may be larger by one.
+const SHARD: usize = 1 << 17;
+/// The length that stands for a missing translation.
+const MISSING: u32 = u32::MAX;
+
+/// What a shard holds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ShardSize {
+    /// Documents.
+    pub documents: usize,
+    /// Sentences in them.
+    pub sentences: usize,
+}
+
+/// Writes the documents of a split, shard after shard.
+#[derive(Debug)]
+pub struct SpoolWriter {
+    folder: PathBuf,
+    limit: usize,
+    open: Option<BufWriter<File>>,
+    shards: Vec<ShardSize>,
+}
+
+impl SpoolWriter {
+    /// Makes the folder.
+    pub fn create(folder: &Path) -> Result<Self> {
+        std::fs::create_dir_all(folder).map_err(|error| Error::io("create", folder, error))?;
+        Ok(Self { folder: folder.to_path_buf(), limit: SHARD, open: None, shards: Vec::new() })
+    }
+
+    /// Adds a document; returns the shard that is complete, if one is.
+    pub fn push(&mut self, document: &Document) -> Result<Option<usize>> {
+        let last = self.shards.last().copied().unwrap_or_default();
+        let is_full = last.sentences > 0 && last.sentences + document.segments.len() > self.limit;
+        let complete = if is_full { self.close()? } else { None };
+        if self.open.is_none() {
+            self.shards.push(ShardSize::default());
+        }
+        let path = self.folder.join(file_name(self.shards.len() - 1));
+        let failed = |error| Error::io("write", &path, error);
+        let file = match self.open.take() {
+            Some(file) => file,
+            None => BufWriter::new(File::create(&path).map_err(failed)?),
+        };
+        write_document(document, self.open.insert(file)).map_err(failed)?;
+        if let Some(shard) = self.shards.last_mut() {
+            shard.documents += 1;
+            shard.sentences += document.segments.len();
+        }
+        Ok(complete)
+    }
+
+    /// Completes the last shard; returns it, and what all of them hold.
+    pub fn finish(&mut self) -> Result<(Option<usize>, Vec<ShardSize>)> {
+        Ok((self.close()?, std::mem::take(&mut self.shards)))
+    }
+
+    fn close(&mut self) -> Result<Option<usize>> {
+        let Some(mut file) = self.open.take() else { return Ok(None) };
+        let shard = self.shards.len() - 1;
+        file.flush()
+            .map_err(|error| Error::io("write", &self.folder.join(file_name(shard)), error))?;
+        Ok(Some(shard))
+    }
+}
+
+/// The documents of a shard.
+pub fn read_shard(folder: &Path, shard: usize) -> Result<Vec<Document>> {
+    let path = folder.join(file_name(shard));
+    let bytes = std::fs::read(&path).map_err(|error| Error::io("read", &path, error))?;
+    let mut rest = bytes.as_slice();
+    let mut documents = Vec::new();
+    while !rest.is_empty() {
+        let document = read_document(&mut rest).ok_or_else(|| {
+            Error::new("is damaged").in_file(&path).remedy("run `abridge prepare --force`")
+        })?;
+        documents.push(document);
+    }
+    Ok(documents)
+}
+
+fn file_name(shard: usize) -> String {
+    format!("{shard:05}.text")
+}
+
+fn write_document(document: &Document, file: &mut impl Write) -> std::io::Result<()> {
+    write_text(Some(&document.id), file)?;
+    file.write_all(&(document.segments.len() as u32).to_le_bytes())?;
+    for segment in &document.segments {
+        write_text(Some(&segment.source), file)?;
+        write_text(segment.target.as_deref(), file)?;
+    }
+    Ok(())
+}
+
+fn write_text(text: Option<&str>, file: &mut impl Write) -> std::io::Result<()> {
+    let length = text.map_or(MISSING, |text| text.len() as u32);
+    file.write_all(&length.to_le_bytes())?;
+    file.write_all(text.unwrap_or_default().as_bytes())
+}
+
+fn read_document(rest: &mut &[u8]) -> Option<Document> {
+    let length = read_number(rest)?;
+    let id = read_text(rest, length)?;
+    let count = read_number(rest)?;
+    let mut segments = Vec::new();
+    for _ in 0..count {
+        let length = read_number(rest)?;
+        let source = read_text(rest, length)?;
+        let target = match read_number(rest)? {
+            MISSING => None,
+            length => Some(read_text(rest, length)?),
+        };
+        segments.push(Segment { source, target });
+    }
+    Some(Document::new(id, segments))
+}
+
+fn read_number(rest: &mut &[u8]) -> Option<u32> {
+    let (number, after) = rest.split_first_chunk()?;
+    *rest = after;
+    Some(u32::from_le_bytes(*number))
+}
+
+fn read_text(rest: &mut &[u8], length: u32) -> Option<String> {
+    let (text, after) = rest.split_at_checked(length as usize)?;
+    *rest = after;
+    String::from_utf8(text.to_vec()).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn documents_come_back_and_are_never_split() {
+        let folder = tempfile::tempdir().unwrap();
+        let segment = |n: usize| match n % 3 {
+            0 => Segment::new(""),
+            _ => Segment::pair(format!("Zeile {n}: ä\n"), format!("line {n}")),
+        };
+        let document = |n: usize| Document::new(format!("d{n}"), (0..n).map(segment).collect());
+        let documents: Vec<Document> = (1..9).map(document).collect();
+        let mut writer = SpoolWriter { limit: 10, ..SpoolWriter::create(folder.path()).unwrap() };
+        let mut complete = Vec::new();
+        for document in &documents {
+            complete.extend(writer.push(document).unwrap());
+        }
+        let (last, shards) = writer.finish().unwrap();
+        complete.extend(last);
+        assert_eq!(complete, (0..shards.len()).collect::<Vec<_>>());
+        let sizes: Vec<usize> = shards.iter().map(|shard| shard.sentences).collect();
+        assert_eq!(sizes, [10, 5, 6, 7, 8]);
+        let read = |shard| read_shard(folder.path(), shard).unwrap();
+        assert_eq!((0..shards.len()).flat_map(read).collect::<Vec<_>>(), documents);
+        std::fs::write(folder.path().join("00001.text"), b"\x05\0\0\0d").unwrap();
+        let error = read_shard(folder.path(), 1).unwrap_err().to_string();
+        assert!(error.contains("00001.text: is damaged"), "{error}");
+    }
+}
