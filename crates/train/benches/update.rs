@@ -5,6 +5,7 @@
 //! cargo bench -p abridge-train -- --width small --updates 5
 //! cargo bench -p abridge-train -- --width base --preset grouping --context 0,10
 //! cargo bench -p abridge-train -- --precision bf16               # products on the tile unit
+//! cargo bench -p abridge-train -- --train all,context            # a memory on a frozen network
 //! cargo bench -p abridge-train -- --beside PYTHON                # each row in PyTorch, too
 //! ```
 //!
@@ -22,7 +23,7 @@ use std::time::Instant;
 
 use abridge_model::ops::Precision;
 use abridge_model::{Batch, Preset, Width};
-use abridge_train::{Adam, AdamConfig, UpdateSettings, Workers};
+use abridge_train::{Adam, AdamConfig, Trained, UpdateSettings, Workers};
 use burn::tensor::Device;
 use support::{batch, list, peak_mebibytes};
 
@@ -35,6 +36,9 @@ struct Choices {
     updates: usize,
     sentences: usize,
     precision: Precision,
+    /// Nothing for the paper's networks; else a memory on top of a sentence-level network, of which
+    /// all learns or the memory alone.
+    trained: Vec<Trained>,
     /// A Python that has PyTorch.
     beside: Option<String>,
     /// In a child process: measure one row and print it.
@@ -50,6 +54,7 @@ impl Choices {
             updates: 3,
             sentences: 64,
             precision: Precision::F32,
+            trained: Vec::new(),
             beside: None,
             is_row: false,
         };
@@ -63,6 +68,7 @@ impl Choices {
                 "--updates" => choices.updates = value().parse().expect("a number"),
                 "--sentences" => choices.sentences = value().parse().expect("a number"),
                 "--precision" => choices.precision = value().parse().expect("a precision"),
+                "--train" => choices.trained = value().split(',').map(trained).collect(),
                 "--beside" => choices.beside = Some(value()),
                 "--row" => choices.is_row = true,
                 // What `cargo bench` adds.
@@ -71,6 +77,14 @@ impl Choices {
             }
         }
         choices
+    }
+}
+
+fn trained(name: &str) -> Trained {
+    match name {
+        "all" => Trained::All,
+        "context" => Trained::Context,
+        other => panic!("all or context, not {other}"),
     }
 }
 
@@ -91,6 +105,9 @@ fn main() {
         print!(" {:>9} {:>7} {:>11}", "PyTorch", "ratio", "PyTorch MiB");
     }
     println!();
+    if !choices.trained.is_empty() {
+        return side_by_side(&choices);
+    }
     for width in &choices.widths {
         for preset in &choices.presets {
             let mut first = None;
@@ -107,6 +124,23 @@ fn main() {
     }
 }
 
+/// What a memory costs to train with and without the network below it.
+fn side_by_side(choices: &Choices) {
+    for &width in &choices.widths {
+        for &preset in &choices.presets {
+            for &context in choices.contexts.iter().filter(|&&context| context > 0) {
+                let mut first = None;
+                for &trained in &choices.trained {
+                    println!("train = {trained:?}");
+                    let choices = Choices { trained: vec![trained], ..choices.clone() };
+                    let rate = measure(width, preset, context, &choices, first);
+                    first.get_or_insert(rate);
+                }
+            }
+        }
+    }
+}
+
 /// Runs one row in a process of its own and prints it; returns its sentences per second.
 fn measure(
     width: Width,
@@ -117,6 +151,9 @@ fn measure(
 ) -> f64 {
     let mut ours = Command::new(std::env::current_exe().expect("this program has a path"));
     ours.args(["--precision", &choices.precision.to_string()]);
+    if let [trained] = choices.trained[..] {
+        ours.args(["--train", if trained == Trained::All { "all" } else { "context" }]);
+    }
     let [sentences, tokens, peak] =
         run_row(ours, width, preset, context, choices.sentences, choices);
     let share = first.map_or(100.0, |first| 100.0 * sentences / first);
@@ -161,8 +198,15 @@ fn run_row(
 fn row(choices: &Choices) {
     let (width, preset, context) = (choices.widths[0], choices.presets[0], choices.contexts[0]);
     let vocabulary = if width == Width::Base { 19_804 } else { 8_000 };
-    let config = preset.config(width, vocabulary, vocabulary, context);
+    let mut config = preset.config(width, vocabulary, vocabulary, context);
+    if !choices.trained.is_empty() {
+        let below = Preset::Sentence.config(width, vocabulary, vocabulary, 0);
+        config = below.with_context_of(&config);
+    }
     let mut model = config.init(1, &Device::flex().autodiff()).expect("a preset makes sense");
+    if choices.trained == [Trained::Context] {
+        model = model.with_frozen_base();
+    }
     let workers = Workers::new(None).expect("threads can be started");
     let batches: Vec<Batch> = (0..workers.count())
         .map(|worker| batch(&config, choices.sentences, worker as u64))

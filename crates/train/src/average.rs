@@ -59,7 +59,8 @@ pub fn average(run: &Path, choice: Choice, out: &Path) -> Result<Vec<u64>> {
         (AVERAGE.to_owned(), list),
         ("data".to_owned(), chosen[0].state.origin.train.clone()),
     ]);
-    write_model(run, &mean(output.path(), &chosen)?, provenance, output)?;
+    let model = mean(output.path(), &chosen)?;
+    write_model(run, &model, &chosen[0].state.origin, provenance, output)?;
     Ok(updates)
 }
 

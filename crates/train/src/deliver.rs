@@ -7,6 +7,7 @@ use abridge_base::files::OutputDirectory;
 use abridge_model::Model;
 use abridge_model::weights::{ModelDirectory, Precision};
 
+use crate::origin::Origin;
 use crate::run_directory::tokenizers;
 use crate::trainer::Training;
 use crate::{Error, Result};
@@ -26,7 +27,7 @@ impl Training {
             provenance.insert("from".to_owned(), from.clone());
         }
         let output = begin_model(out)?;
-        write_model(self.path(), &self.best_model()?, provenance, output)
+        write_model(self.path(), &self.best_model()?, &state.origin, provenance, output)
     }
 }
 
@@ -36,15 +37,28 @@ pub fn begin_model(out: &Path) -> Result<OutputDirectory> {
     Ok(OutputDirectory::begin(out, ModelDirectory::own_files)?)
 }
 
-/// Writes a network of a run with the tokenizers of the run.
+/// The model that a run left as it was and put a memory on top of, if it is still there.
+fn below(origin: &Origin) -> Option<ModelDirectory> {
+    let is_frozen = origin.recipe.get("optimisation.train").is_some_and(|t| t.contains("context"));
+    let place = origin.from_place.as_ref().filter(|_| is_frozen)?;
+    let below = ModelDirectory::open(place).ok()?;
+    (Some(below.weights_hash()) == origin.from.as_deref()).then_some(below)
+}
+
+/// Writes a network of a run with the tokenizers of the run; of a memory on top of a model that
+/// stayed as it was, only what is new.
 pub fn write_model(
     run: &Path,
     model: &Model,
+    origin: &Origin,
     mut provenance: BTreeMap<String, String>,
     output: OutputDirectory,
 ) -> Result<()> {
     let (source, target, languages) = tokenizers(run)?;
     provenance.insert("languages".to_owned(), languages);
+    if let Some(below) = below(origin) {
+        provenance = below.below_a_memory(output.path(), provenance);
+    }
     let single = Precision::Single;
     ModelDirectory::write_into(output, single, model, provenance, |folder| -> Result<(), Error> {
         source.save(folder, "source")?;

@@ -52,7 +52,7 @@ pub use ranks::MpiRanks;
 pub use ranks::{Alone, Ranks};
 pub use recipe::{
     BatchRecipe, Batching, CheckpointRecipe, ContextRecipe, MixtureRecipe, ModelRecipe,
-    OptimisationRecipe, PhaseRecipe, Seed, StopRecipe, TrainRecipe, ValidationRecipe,
+    OptimisationRecipe, PhaseRecipe, Seed, StopRecipe, TrainRecipe, Trained, ValidationRecipe,
 };
 pub use run_directory::RunPaths;
 pub use schedule::Schedule;

@@ -1,6 +1,7 @@
 //! What a run was started with. A run that goes on with something else is another run.
 
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 
 use abridge_corpus::prepare::PreparedDirectory;
 use serde::{Deserialize, Serialize};
@@ -22,6 +23,9 @@ pub struct Origin {
     /// The model that it started from, if any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub from: Option<String>,
+    /// Where that was. It may have moved since.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub from_place: Option<PathBuf>,
     /// The settings of the recipe, the network's among them, by name. When to stop, what to keep
     /// and what to report may change.
     pub recipe: BTreeMap<String, String>,
@@ -57,6 +61,7 @@ impl Origin {
             source_vocabulary: vocabulary("source"),
             target_vocabulary: vocabulary("target"),
             from: None,
+            from_place: None,
             recipe: settings,
         })
     }

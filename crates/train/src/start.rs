@@ -11,7 +11,7 @@ use abridge_corpus::Tokenizer;
 use abridge_corpus::prepare::PreparedDirectory;
 use abridge_corpus::store::Side;
 use abridge_model::config::Context;
-use abridge_model::weights::{ModelDirectory, TensorFile};
+use abridge_model::weights::ModelDirectory;
 use abridge_model::{Model, ModelConfig};
 
 use crate::event::Event;
@@ -73,8 +73,7 @@ impl Start {
     /// Copies what there is into a network.
     pub fn take_over(&self, model: Model) -> Result<(Model, Event)> {
         let path = self.directory.path();
-        let stored = TensorFile::open(&path.join("model.safetensors"))?;
-        let (mut model, taken) = model.take_over(&stored)?;
+        let (mut model, taken) = self.directory.take_over(model)?;
         if self.directory.config().context == Context::None {
             // What is new adds nothing yet: the output is that of the network below.
             model = model.with_silent_context();

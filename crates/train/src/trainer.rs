@@ -101,6 +101,7 @@ impl Training {
         let valid = ValidSplit::open(&data, &recipe, &config, &corpora)?;
         let mut origin = Origin::of(&recipe, &data, &corpora)?;
         origin.from = start.as_ref().map(Start::hash);
+        origin.from_place = options.from.as_ref().and_then(|from| from.canonicalize().ok());
 
         let leader = options.ranks.is_leader();
         let mut directory = leader.then(|| RunDirectory::open(paths.run)).transpose()?;
@@ -119,7 +120,9 @@ impl Training {
             let is_kept = start.is_none() && found.state.origin.from.is_some();
             let config = if is_kept { found.config()? } else { config };
             let (model, adam) = found.load(&config, &recipe.optimisation, &device)?;
-            let origin = Origin { from: found.state.origin.from.clone(), ..origin };
+            let Origin { from, from_place, .. } = found.state.origin.clone();
+            let from_place = origin.from_place.clone().or(from_place);
+            let origin = Origin { from, from_place, ..origin };
             let state = RunState { origin, ..found.state };
             let passed_over = found.passed_over;
             let event = Event::Resumed { update: state.update, passed_over, changed };

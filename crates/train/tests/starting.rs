@@ -6,9 +6,10 @@ mod common;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use abridge_model::weights::{ModelDirectory, TensorFile};
+use abridge_model::weights::{ModelDirectory, Precision, TensorFile};
 use abridge_train::{Choice, Event, Options, average};
 
+use burn::tensor::Device;
 use common::{data, go_on, one_worker, open_with, prepare, recipe, train};
 
 fn sentence_model(folder: &Path) -> PathBuf {
@@ -96,6 +97,34 @@ fn a_memory_alone_learns_and_what_is_below_stays() {
     let moments = run.join("checkpoints/update-00000020/optimizer.safetensors");
     let moments = TensorFile::open(&moments).unwrap();
     assert!(moments.names().all(|name| old.shape(name.split_once('.').unwrap().1).is_none()));
+
+    // What is written is the memory alone, which finds the model below it.
+    let out = run.join("model");
+    training.write_model(&out).unwrap();
+    let stored = TensorFile::open(&out.join("model.safetensors")).unwrap();
+    assert!(stored.names().all(|name| old.shape(name).is_none()));
+    let whole = |path: &Path| {
+        let directory = ModelDirectory::open(path).unwrap();
+        let file = folder.path().join("whole.safetensors");
+        directory.load(&Device::flex()).unwrap().save(&file).unwrap();
+        fs::read(&file).unwrap()
+    };
+    let before = whole(&out);
+    training.best_model().unwrap().save(&folder.path().join("best.safetensors")).unwrap();
+    assert!(before == fs::read(folder.path().join("best.safetensors")).unwrap());
+    // Both move together, or the memory alone to where the model is.
+    let beside = model.with_file_name("memory");
+    fs::rename(&out, &beside).unwrap();
+    assert!(whole(&beside) == before);
+    // A whole model is made of both.
+    let int8 = folder.path().join("int8");
+    ModelDirectory::open(&beside).unwrap().quantise(Precision::Int8, &int8).unwrap();
+    assert!(ModelDirectory::open(&int8).unwrap().below().is_none());
+    let away = folder.path().join("far/away/memory");
+    fs::create_dir_all(away.parent().unwrap()).unwrap();
+    fs::rename(&beside, &away).unwrap();
+    let error = ModelDirectory::open(&away).unwrap_err().to_string();
+    assert!(error.contains("put that model beside it"), "{error}");
 
     // It goes on without the model that it started from.
     drop(training);

@@ -11,8 +11,8 @@ use abridge_base::files::{OutputDirectory, Outputs, read_regular, read_text, wri
 use abridge_base::manifest::{Manifest, is_plain_name};
 use burn::tensor::Device;
 
-use super::{Precision, TensorFile, broken};
-use crate::{Model, ModelConfig, Result};
+use super::{Precision, TakenOver, TensorFile, below, broken};
+use crate::{Model, ModelConfig, Part, Result};
 
 /// The first layout had its files by name; this program reads both.
 const FORMAT: u32 = 2;
@@ -28,6 +28,8 @@ pub struct ModelDirectory {
     path: PathBuf,
     manifest: Manifest,
     config: ModelConfig,
+    /// The model that this memory stands on; none for a whole model.
+    below: Option<Box<ModelDirectory>>,
 }
 
 impl ModelDirectory {
@@ -63,7 +65,8 @@ impl ModelDirectory {
         attach: impl FnOnce(&Path) -> Result<(), E>,
     ) -> Result<(), E> {
         let folder = output.path();
-        model.save_in(precision, &folder.join(WEIGHTS))?;
+        let part = below::is_on_top(&provenance).then_some(Part::Context);
+        model.save_part(part, precision, &folder.join(WEIGHTS))?;
         let config = model.config().to_toml();
         write_new(&folder.join(CONFIG), config.as_bytes()).map_err(crate::Error::from)?;
         attach(folder)?;
@@ -112,7 +115,31 @@ impl ModelDirectory {
         let file = path.join(CONFIG);
         let text = read_text(&file, LARGEST_CONFIG).map_err(|error| damaged(error, &file, ""))?;
         let config = ModelConfig::from_toml(&text).map_err(|error| broken(&file, error))?;
-        Ok(Self { path: path.to_path_buf(), manifest, config })
+        let below = below::find(path, &manifest.provenance)?.map(Box::new);
+        Ok(Self { path: path.to_path_buf(), manifest, config, below })
+    }
+
+    /// The hash of the weights of the model directory at a place, if there is one. Nothing is
+    /// verified.
+    pub(super) fn hash_at(path: &Path) -> Option<String> {
+        let manifest = Manifest::read(path).ok()?;
+        Some(manifest.files.get(WEIGHTS)?.sha256.clone())
+    }
+
+    /// The model that this memory stands on; none for a whole model.
+    pub fn below(&self) -> Option<&Self> {
+        self.below.as_deref()
+    }
+
+    /// A provenance of a directory at `memory` that holds only what a network has on top of this
+    /// model: [`Self::write`] with it leaves out what is here.
+    pub fn below_a_memory(
+        &self,
+        memory: &Path,
+        mut provenance: BTreeMap<String, String>,
+    ) -> BTreeMap<String, String> {
+        below::name(&mut provenance, memory, self.below().unwrap_or(self));
+        provenance
     }
 
     /// The same weights for another context size than that of the training.
@@ -144,19 +171,21 @@ impl ModelDirectory {
 
     /// How the weights are stored.
     pub fn precision(&self) -> Result<Precision> {
-        Ok(TensorFile::open(&self.path.join(WEIGHTS))?.precision())
+        let whole = self.below().unwrap_or(self);
+        Ok(TensorFile::open(&whole.path.join(WEIGHTS))?.precision())
     }
 
     /// The size of the weights in bytes.
     pub fn weights_size(&self) -> u64 {
-        self.manifest.files.get(WEIGHTS).map_or(0, |file| file.bytes)
+        let own = self.manifest.files.get(WEIGHTS).map_or(0, |file| file.bytes);
+        own + self.below().map_or(0, Self::weights_size)
     }
 
     /// Writes the same model with weights in another precision, and all files beside them, into a
     /// new directory.
     pub fn quantise(&self, precision: Precision, path: &Path) -> Result<Self> {
         let output = Self::begin_new(path)?;
-        let mut provenance = self.provenance().clone();
+        let mut provenance = below::of_both(self.provenance());
         provenance.insert("precision".into(), precision.to_string());
         provenance.insert("made of".into(), self.weights_hash().into());
         let model = self.load(&Device::flex())?;
@@ -168,7 +197,7 @@ impl ModelDirectory {
     /// Writes the same model with one more file beside it, or another one of that name.
     pub fn with_file(&self, name: &str, bytes: &[u8], output: OutputDirectory) -> Result<()> {
         let model = self.load(&Device::flex())?;
-        let provenance = self.provenance().clone();
+        let provenance = below::of_both(self.provenance());
         Self::write_into(output, self.precision()?, &model, provenance, |folder| {
             self.copy_others(folder, &[name])?;
             Ok(write_new(&folder.join(name), bytes)?)
@@ -191,7 +220,33 @@ impl ModelDirectory {
 
     /// Builds the network with its weights.
     pub fn load(&self, device: &Device) -> Result<Model> {
-        self.config.load(&self.path.join(WEIGHTS), device)
+        if self.below.is_none() {
+            return self.config.load(&self.path.join(WEIGHTS), device);
+        }
+        let (model, taken) = self.take_over(self.config.init(0, device)?)?;
+        if !taken.new.is_empty() || !taken.unused.is_empty() {
+            let problems: Vec<String> = taken.new.iter().chain(&taken.unused).cloned().collect();
+            return Err(broken(
+                &self.path.join(WEIGHTS),
+                format!(
+                    "does not make a whole network with the model below it: {}",
+                    super::several(&problems)
+                ),
+            ));
+        }
+        Ok(model)
+    }
+
+    /// Takes the weights that it has over into a network, by name; see [`Model::take_over`].
+    pub fn take_over(&self, model: Model) -> Result<(Model, TakenOver)> {
+        let own = |model: Model| model.take_over(&TensorFile::open(&self.path.join(WEIGHTS))?);
+        let Some(below) = self.below() else { return own(model) };
+        let (model, mut taken) = below.take_over(model)?;
+        let (model, added) = own(model)?;
+        taken.new.retain(|name| !added.copied.contains(name));
+        taken.copied.extend(added.copied);
+        taken.unused.extend(added.unused);
+        Ok((model, taken))
     }
 }
 

@@ -4,6 +4,7 @@
 //! `decoder.layers.0.cross_attention.query.weight`. Names and shapes are checked against the
 //! configuration before anything is allocated.
 
+mod below;
 mod directory;
 mod fairseq;
 mod file;
@@ -28,7 +29,7 @@ pub use marian::Yaml;
 pub use marian_mt::Generation;
 pub use precision::Precision;
 
-use crate::{Error, Model, ModelConfig, Result};
+use crate::{Error, Model, ModelConfig, Part, Result};
 
 /// A parameter of a network: what it is called, how large it is and what it is.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -100,8 +101,15 @@ impl Model {
 
     /// As [`Self::save`], in another precision.
     pub fn save_in(&self, precision: Precision, file: &Path) -> Result<()> {
+        self.save_part(None, precision, file)
+    }
+
+    /// As [`Self::save_in`], of all weights or of one part of the network.
+    pub fn save_part(&self, part: Option<Part>, precision: Precision, file: &Path) -> Result<()> {
         let mut collect = Collect::default();
         self.visit(&mut collect);
+        let is_wanted = |parameter: &Parameter| part.is_none_or(|part| part == parameter.part());
+        collect.weights.retain(|_, (parameter, _)| is_wanted(parameter));
         write(file, &precision::encode(collect.weights, precision))
     }
 }

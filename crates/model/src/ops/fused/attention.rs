@@ -99,8 +99,9 @@ struct State {
 }
 
 impl State {
-    fn gradients(&self, gradient: FlexTensor) -> AttentionGradients {
-        self.operands.attention().backward(values(&contiguous(gradient)), &self.weights)
+    fn gradients(&self, gradient: FlexTensor, of_keys: bool) -> AttentionGradients {
+        let attention = self.operands.attention();
+        attention.backward(values(&contiguous(gradient)), &self.weights, of_keys)
     }
 }
 
@@ -113,7 +114,8 @@ impl Backward<Flex, 3> for Plain {
 
     fn backward(self, ops: Ops<State, 3>, gradients: &mut Gradients, _: &mut Checkpointer) {
         let width = ops.state.operands.width;
-        let of = ops.state.gradients(gradients.consume::<Flex>(&ops.node));
+        let of_keys = ops.parents[1..].iter().any(Option::is_some);
+        let of = ops.state.gradients(gradients.consume::<Flex>(&ops.node), of_keys);
         let [key, value] = of.keys;
         let parents = ops.parents.map(|parent| parent.map(|node| node.id));
         for (parent, values) in parents.into_iter().zip([of.query, key, value]) {
@@ -132,7 +134,8 @@ impl Backward<Flex, 5> for Shifted {
 
     fn backward(self, ops: Ops<State, 5>, gradients: &mut Gradients, _: &mut Checkpointer) {
         let width = ops.state.operands.width;
-        let of = ops.state.gradients(gradients.consume::<Flex>(&ops.node));
+        let of_keys = ops.parents[1..].iter().any(Option::is_some);
+        let of = ops.state.gradients(gradients.consume::<Flex>(&ops.node), of_keys);
         let ([key, value], [shift_key, shift_value]) = (of.keys, of.shifts);
         let all = [of.query, key, value, shift_key, shift_value];
         let parents = ops.parents.map(|parent| parent.map(|node| node.id));

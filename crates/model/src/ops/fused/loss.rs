@@ -9,8 +9,8 @@ use burn::backend::autodiff::ops::{Backward, Ops};
 use burn::tensor::Tensor;
 use burn_flex::FlexTensor;
 
-use super::{contiguous, from_values, record, register, take, values};
-use crate::ops::kernels::loss::{Outcome, Scored, run};
+use super::{contiguous, from_values, is_tracked, record, register, take, values};
+use crate::ops::kernels::loss::{self, Outcome, Scored, run};
 use crate::ops::{Loss, Projection};
 
 /// See [`crate::ops::projected_loss`].
@@ -22,6 +22,7 @@ pub fn projected_loss(
 ) -> Loss {
     let device = states.device();
     let shapes = [states.dims(), projection.weight.dims()];
+    let trains_weight = is_tracked(&projection.weight);
     let ((states, states_node), (weight, weight_node)) = (take(states), take(projection.weight));
     let bias = projection.bias.map(take);
     let mut likelihood = 0.0;
@@ -31,7 +32,8 @@ pub fn projected_loss(
             let width = shapes[0][1];
             let (states, weight) = (values(&states), values(&weight));
             let bias = bias.as_ref().map_or(&[][..], values);
-            let outcome = run(Scored { states, weight, bias, targets, width, smoothing }, keep);
+            let scored = Scored { states, weight, bias, targets, width, smoothing };
+            let outcome = run(scored, keep.then_some(loss::Gradients { of_weight: trains_weight }));
             *likelihood = outcome.likelihood;
             let smoothed = from_values(vec![outcome.smoothed as f32], [1]);
             (smoothed, keep.then(|| State { outcome: Arc::new(outcome), shapes }))

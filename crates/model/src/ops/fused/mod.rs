@@ -41,6 +41,11 @@ fn take<const D: usize>(x: Tensor<D>) -> (FlexTensor, Node) {
     }
 }
 
+/// Whether a gradient may be asked for.
+fn is_tracked<const D: usize>(x: &Tensor<D>) -> bool {
+    x.is_autodiff() && x.clone().try_into_primitive::<Graph>().is_ok_and(|x| x.is_tracked())
+}
+
 fn contiguous(tensor: FlexTensor) -> FlexTensor {
     if tensor.is_contiguous() { tensor } else { tensor.to_contiguous() }
 }

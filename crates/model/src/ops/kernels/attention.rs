@@ -192,14 +192,16 @@ impl<'a> Attention<'a> {
         of_segment.collect()
     }
 
-    /// The way back, with the weights that [`Self::forward`] kept.
-    pub fn backward(&self, gradient: &[f32], weights: &[f32]) -> AttentionGradients {
+    /// The way back, with the weights that [`Self::forward`] kept. Without `of_keys` the gradients
+    /// of keys, values and shifts are not computed.
+    pub fn backward(&self, gradient: &[f32], weights: &[f32], of_keys: bool) -> AttentionGradients {
         let width = self.width;
         let shift_values = self.shifts.map_or(0, |shifts| shifts.key.len());
+        let zeros = |count| vec![0.0; if of_keys { count } else { 0 }];
         let mut gradients = AttentionGradients {
             query: vec![0.0; self.query.len()],
-            keys: [vec![0.0; self.keys.key.len()], vec![0.0; self.keys.value.len()]],
-            shifts: [vec![0.0; shift_values], vec![0.0; shift_values]],
+            keys: [zeros(self.keys.key.len()), zeros(self.keys.value.len())],
+            shifts: [zeros(shift_values), zeros(shift_values)],
         };
         let mut scratch = [Vec::new(), Vec::new()];
         let mut gathered = [Vec::new(), Vec::new()];
@@ -213,7 +215,7 @@ impl<'a> Attention<'a> {
             let key = self.rows(&segment, self.keys.key, shift, key_scratch);
             let shift = self.shifts.map(|shifts| shifts.value);
             let value = self.rows(&segment, self.keys.value, shift, value_scratch);
-            let in_place = self.in_place(&segment);
+            let in_place = self.in_place(&segment).filter(|_| of_keys);
             let [key_gradient, value_gradient] = match &in_place {
                 Some(seen) => gradients
                     .keys
@@ -232,13 +234,15 @@ impl<'a> Attention<'a> {
                 let weights = &weights[first_weight..][..queries * seen];
                 first_weight += queries * seen;
                 let brought = self.head(gradient, queries, head);
-                product(
-                    self.head_mut(value_gradient, seen, head),
-                    Matrix::packed(weights, seen).transposed(),
-                    brought,
-                    1.0,
-                    Before::Keep,
-                );
+                if of_keys {
+                    product(
+                        self.head_mut(value_gradient, seen, head),
+                        Matrix::packed(weights, seen).transposed(),
+                        brought,
+                        1.0,
+                        Before::Keep,
+                    );
+                }
                 let slope = &mut slope[..queries * seen];
                 let value = self.head(value, seen, head).transposed();
                 product(MatrixMut::packed(slope, seen), brought, value, 1.0, Before::Forget);
@@ -262,15 +266,17 @@ impl<'a> Attention<'a> {
                     self.scale(),
                     Before::Forget,
                 );
-                product(
-                    self.head_mut(key_gradient, seen, head),
-                    slope.transposed(),
-                    self.head(query, queries, head),
-                    self.scale(),
-                    Before::Keep,
-                );
+                if of_keys {
+                    product(
+                        self.head_mut(key_gradient, seen, head),
+                        slope.transposed(),
+                        self.head(query, queries, head),
+                        self.scale(),
+                        Before::Keep,
+                    );
+                }
             }
-            if in_place.is_none() {
+            if of_keys && in_place.is_none() {
                 for (side, gathered) in gathered.iter().enumerate() {
                     let shifts = &mut gradients.shifts[side];
                     self.scatter(&segment, gathered, &mut gradients.keys[side], shifts);

@@ -28,6 +28,13 @@ pub struct Scored<'a> {
     pub smoothing: f64,
 }
 
+/// Which gradients are wanted beside that of the states.
+#[derive(Clone, Copy, Debug)]
+pub struct Gradients {
+    /// Of the weight; a product as large as that of the logits.
+    pub of_weight: bool,
+}
+
 /// Sums over all words, and their gradients.
 #[derive(Debug, Default)]
 pub struct Outcome {
@@ -48,15 +55,15 @@ pub struct Outcome {
 /// With `e = smoothing / (V - 1)`, a word's loss is
 /// `(1 - smoothing - e) * nll + e * sum over v of -log p(v)`, and the gradient of its logits is
 /// `p - e`, and `1 - smoothing - e` less at the true word.
-pub fn run(scored: Scored<'_>, with_gradients: bool) -> Outcome {
+pub fn run(scored: Scored<'_>, gradients: Option<Gradients>) -> Outcome {
     let Scored { states, weight, bias, targets, width, smoothing } = scored;
     let vocabulary = weight.len() / width;
     let share = if smoothing == 0.0 { 0.0 } else { smoothing / (vocabulary as f64 - 1.0) };
     let rest = 1.0 - smoothing - share;
     let mut outcome = Outcome::default();
-    if with_gradients {
+    if let Some(Gradients { of_weight }) = gradients {
         outcome.states = vec![0.0; states.len()];
-        outcome.weight = vec![0.0; weight.len()];
+        outcome.weight = vec![0.0; if of_weight { weight.len() } else { 0 }];
         outcome.bias = vec![0.0; bias.len()];
     }
     let mut buffer = vec![0.0; ROWS.min(targets.len()) * vocabulary];
@@ -83,7 +90,7 @@ pub fn run(scored: Scored<'_>, with_gradients: bool) -> Outcome {
             let others = vocabulary as f64 * f64::from(log_sum) - f64::from(sum);
             outcome.likelihood += likelihood;
             outcome.smoothed += rest * likelihood + share * others;
-            if with_gradients {
+            if gradients.is_some() {
                 let share = share as f32;
                 vectorised(
                     #[inline(always)]
@@ -99,12 +106,14 @@ pub fn run(scored: Scored<'_>, with_gradients: bool) -> Outcome {
                 }
             }
         }
-        if with_gradients {
+        if let Some(Gradients { of_weight }) = gradients {
             let logits = Matrix::packed(logits, vocabulary);
             let out = MatrixMut::packed(&mut outcome.states[place], width);
             product(out, logits, weight, 1.0, Before::Forget);
-            let out = MatrixMut::packed(&mut outcome.weight, width);
-            product(out, logits.transposed(), states, 1.0, Before::Keep);
+            if of_weight {
+                let out = MatrixMut::packed(&mut outcome.weight, width);
+                product(out, logits.transposed(), states, 1.0, Before::Keep);
+            }
         }
     }
     outcome

@@ -1,0 +1,110 @@
+//! The model below a memory: a directory that holds only what the memory adds names it by hash.
+//!
+//! So one model and several memories live side by side, each of the latter a few megabytes.
+
+use std::collections::BTreeMap;
+use std::path::{Component, Path, PathBuf};
+
+use super::{ModelDirectory, broken};
+use crate::Result;
+
+/// In the provenance: the hash of the weights below.
+const HASH: &str = "on top of";
+/// In the provenance: where they were, from the directory of the memory.
+const PLACE: &str = "on top of the model at";
+
+/// Whether a directory with this provenance holds a memory alone.
+pub(super) fn is_on_top(provenance: &BTreeMap<String, String>) -> bool {
+    provenance.contains_key(HASH)
+}
+
+/// Names the model below in the provenance of a memory.
+pub(super) fn name(
+    provenance: &mut BTreeMap<String, String>,
+    memory: &Path,
+    below: &ModelDirectory,
+) {
+    provenance.insert(HASH.to_owned(), below.weights_hash().to_owned());
+    provenance.insert(PLACE.to_owned(), from_to(memory, below.path()));
+}
+
+/// The provenance of a whole model that was made of a memory and the model below it.
+pub(super) fn of_both(provenance: &BTreeMap<String, String>) -> BTreeMap<String, String> {
+    let mut provenance = provenance.clone();
+    provenance.remove(HASH);
+    provenance.remove(PLACE);
+    provenance
+}
+
+/// Opens the model below a memory, where it was or beside the memory; nothing for a whole model.
+pub(super) fn find(
+    memory: &Path,
+    provenance: &BTreeMap<String, String>,
+) -> Result<Option<ModelDirectory>> {
+    let Some(hash) = provenance.get(HASH) else { return Ok(None) };
+    let mut looked_at = Vec::new();
+    let named = provenance.get(PLACE).map(|place| memory.join(place));
+    for place in named.into_iter().chain(beside(memory)) {
+        // A directory that is something else is passed over; the right one is checked in full.
+        let is_below = ModelDirectory::hash_at(&place).is_some_and(|found| found == *hash);
+        if !is_below {
+            looked_at.push(place.display().to_string());
+            continue;
+        }
+        let below = ModelDirectory::open(&place)?;
+        if below.below().is_some() {
+            return Err(broken(&place, "is a memory on top of another model itself"));
+        }
+        return Ok(Some(below));
+    }
+    Err(broken(
+        memory,
+        format!(
+            "is a memory on top of a model whose weights have the hash {hash}, which is not at {}; \
+             put that model beside it",
+            looked_at.first().map_or("any known place", String::as_str)
+        ),
+    ))
+}
+
+/// The directories that lie where this one lies.
+fn beside(path: &Path) -> Vec<PathBuf> {
+    let path = path.canonicalize().unwrap_or_else(|_| path.to_path_buf());
+    let entries = path.parent().and_then(|folder| std::fs::read_dir(folder).ok());
+    let mut all: Vec<PathBuf> = entries
+        .into_iter()
+        .flatten()
+        .filter_map(|entry| Some(entry.ok()?.path()))
+        .filter(|other| *other != path && other.is_dir())
+        .collect();
+    all.sort();
+    all
+}
+
+/// The way from one directory to another.
+fn from_to(from: &Path, to: &Path) -> String {
+    // The directory may not be there yet, but its folder is.
+    let absolute = |path: &Path| {
+        let in_folder = || {
+            let path = std::path::absolute(path).ok()?;
+            Some(path.parent()?.canonicalize().ok()?.join(path.file_name()?))
+        };
+        path.canonicalize().ok().or_else(in_folder).unwrap_or_else(|| path.into())
+    };
+    let (from, to) = (absolute(from), absolute(to));
+    let shared = from.components().zip(to.components()).take_while(|(a, b)| a == b).count();
+    let up = from.components().skip(shared).map(|_| Component::ParentDir);
+    let way: PathBuf = up.chain(to.components().skip(shared)).collect();
+    way.to_string_lossy().into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_way_from_one_directory_to_another() {
+        assert_eq!(from_to(Path::new("/a/run/model"), Path::new("/a/base")), "../../base");
+        assert_eq!(from_to(Path::new("/a/memory"), Path::new("/a/base")), "../base");
+    }
+}
