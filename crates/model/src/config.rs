@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{Error, Result};
 
+pub use crate::shortener::{PoolingConfig, ShortenerConfig};
 pub use network::{Activation, Autoregression, FirstWord, NormPosition, PositionLayout, Positions};
 
 /// Everything that decides the shape and the behaviour of a network.
@@ -128,27 +129,6 @@ pub enum Context {
     Memory,
 }
 
-/// What becomes of a sentence's states before the memory keeps them.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
-pub enum ShortenerConfig {
-    /// Every token is kept: *Caching Tokens*.
-    Tokens,
-    /// The mean over the sentence: *Caching Sentence*.
-    Mean,
-    /// Neighbouring tokens are pooled, equation (1).
-    Pooling {
-        /// How a window of tokens becomes one vector.
-        operation: Pooling,
-        /// Tokens per window (K).
-        window: usize,
-    },
-    /// Latent Grouping: each token is shared out over the groups, equations (3) and (4).
-    Grouping(CategoriserConfig),
-    /// Latent Selecting: each group picks its tokens.
-    Selecting(CategoriserConfig),
-}
-
 /// How a window of tokens becomes one vector.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -196,6 +176,14 @@ pub enum Integration {
     Serial,
     /// A context attention beside the cross-attention; their results are added.
     Parallel,
+}
+
+impl CategoriserConfig {
+    /// What makes no sense about it.
+    pub(crate) fn problem(self) -> Option<&'static str> {
+        let is_empty = self.groups == 0 || self.hidden == 0;
+        is_empty.then_some("grouping and selecting need at least one group and one hidden unit")
+    }
 }
 
 fn default_dropout() -> f64 {
@@ -340,16 +328,9 @@ impl ModelConfig {
                 self.context_size, self.max_positions
             )
         })?;
-        match self.shortener {
-            Some(ShortenerConfig::Pooling { window: 0, .. }) => {
-                refuse("a pooling window of 0 tokens has nothing to pool")
-            }
-            Some(
-                ShortenerConfig::Grouping(categoriser) | ShortenerConfig::Selecting(categoriser),
-            ) if categoriser.groups == 0 || categoriser.hidden == 0 => {
-                refuse("grouping and selecting need at least one group and one hidden unit")
-            }
-            _ => Ok(()),
+        match self.shortener.and_then(ShortenerConfig::problem) {
+            Some(problem) => refuse(problem),
+            None => Ok(()),
         }
     }
 

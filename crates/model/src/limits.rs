@@ -24,7 +24,7 @@ impl ModelConfig {
             Some(ShortenerConfig::Grouping(of) | ShortenerConfig::Selecting(of)) => {
                 (of.groups, of.hidden, 0)
             }
-            Some(ShortenerConfig::Pooling { window, .. }) => (0, 0, window),
+            Some(ShortenerConfig::Pooling(pooling)) => (0, 0, pooling.window),
             _ => (0, 0, 0),
         };
         for (name, value, most) in [
@@ -33,6 +33,7 @@ impl ModelConfig {
             ("width", self.width, WIDTH),
             ("heads", self.heads, WIDTH),
             ("feed_forward", self.feed_forward, FEED_FORWARD),
+            ("decoder_feed_forward", self.decoder_hidden(), FEED_FORWARD),
             ("encoder_layers", self.encoder_layers, LAYERS),
             ("decoder_layers", self.decoder_layers, LAYERS),
             ("max_positions", self.max_positions, POSITIONS),

@@ -7,7 +7,7 @@ use abridge_base::{MemoryLayout, Purpose};
 use burn::tensor::Tensor;
 
 use crate::ModelConfig;
-use crate::config::{Context, ShortenerConfig};
+use crate::config::Context;
 use crate::ops::KeyValue;
 
 impl ModelConfig {
@@ -28,15 +28,7 @@ impl ModelConfig {
 
     /// The rows of the entry of a sentence with the given number of tokens.
     pub fn entry_rows(&self, tokens: usize) -> usize {
-        match self.shortener {
-            None => 0,
-            Some(ShortenerConfig::Tokens) => tokens,
-            Some(ShortenerConfig::Mean) => 1,
-            Some(ShortenerConfig::Pooling { window, .. }) => tokens.div_ceil(window),
-            Some(ShortenerConfig::Grouping(config) | ShortenerConfig::Selecting(config)) => {
-                config.groups
-            }
-        }
+        self.shortener.map_or(0, |shortener| shortener.rows(tokens))
     }
 }
 

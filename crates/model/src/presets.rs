@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use crate::config::{
     Activation, Autoregression, CategoriserConfig, Context, FirstWord, Integration, ModelConfig,
-    NormPosition, Normaliser, Pooling, Positions, ShortenerConfig,
+    NormPosition, Normaliser, Pooling, PoolingConfig, Positions, ShortenerConfig,
 };
 use crate::{Error, Result};
 
@@ -133,7 +133,7 @@ impl Preset {
         };
         let pooling = |operation| ModelConfig {
             context_encoder_gradient: false,
-            ..memory(ShortenerConfig::Pooling { operation, window: 2 })
+            ..memory(ShortenerConfig::Pooling(PoolingConfig { operation, window: 2 }))
         };
         let categoriser =
             |groups| CategoriserConfig { groups, hidden: 512, normaliser: Normaliser::Sparsemax };

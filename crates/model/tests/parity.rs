@@ -7,7 +7,9 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use abridge_model::config::{CategoriserConfig, Context, Normaliser, ShortenerConfig};
+use abridge_model::config::{
+    CategoriserConfig, Context, Normaliser, PoolingConfig, ShortenerConfig,
+};
 use abridge_model::tokens::{END, PAD};
 use abridge_model::weights::{FairseqCheckpoint, TensorFile};
 use abridge_model::{
@@ -76,7 +78,7 @@ impl Case {
         let inferred =
             checkpoint.infer(preset, self.config.heads, self.config.context_size).unwrap();
         let mut expected = self.config.clone();
-        if let (Some(ShortenerConfig::Pooling { .. }), false) =
+        if let (Some(ShortenerConfig::Pooling(_)), false) =
             (expected.shortener, preset == Preset::PoolingLinear)
         {
             // The window of an average or a maximum leaves no trace in the weights.
@@ -311,8 +313,8 @@ fn config_of(json: &Value) -> ModelConfig {
     };
     let base = preset.config(Width::Tiny, size("src_vocab"), size("tgt_vocab"), context_size);
     let shortener = base.shortener.map(|shortener| match shortener {
-        ShortenerConfig::Pooling { operation, .. } => {
-            ShortenerConfig::Pooling { operation, window: size("k_pool") }
+        ShortenerConfig::Pooling(pooling) => {
+            ShortenerConfig::Pooling(PoolingConfig { window: size("k_pool"), ..pooling })
         }
         ShortenerConfig::Grouping(_) => ShortenerConfig::Grouping(categoriser(size("k_group"))),
         ShortenerConfig::Selecting(_) => ShortenerConfig::Selecting(categoriser(size("k_select"))),

@@ -6,7 +6,9 @@
 
 mod common;
 
-use abridge_model::config::{CategoriserConfig, Integration, Normaliser, Pooling, ShortenerConfig};
+use abridge_model::config::{
+    CategoriserConfig, Integration, Normaliser, Pooling, PoolingConfig, ShortenerConfig,
+};
 use abridge_model::{AttentionWeights, Dropout, Model, ModelConfig, Preset};
 use burn::module::{Module, ModuleMapper, Param};
 use burn::tensor::activation::log_softmax;
@@ -54,7 +56,8 @@ fn shortener(case: &Value) -> ShortenerConfig {
         hidden: size("hidden"),
         normaliser: Normaliser::Sparsemax,
     };
-    let pooling = |operation| ShortenerConfig::Pooling { operation, window: size("window") };
+    let pooling =
+        |operation| ShortenerConfig::Pooling(PoolingConfig { operation, window: size("window") });
     match case["shortener"].as_str().unwrap() {
         "tokens" => ShortenerConfig::Tokens,
         "mean" => ShortenerConfig::Mean,

@@ -3,7 +3,6 @@
 use std::ops::Range;
 
 use abridge_corpus::Tokenizer;
-use abridge_model::config::ShortenerConfig;
 use abridge_model::tokens::END;
 use abridge_model::{AttentionWeights, MemoryEntry, ModelConfig, Remembered};
 
@@ -168,21 +167,16 @@ fn memory_looks(
 /// What each row of a sentence's entry was made from: for each row one share per token. Refinement
 /// lets rows look at the whole sentence, too, which shares cannot show.
 pub fn origins(config: &ModelConfig, tokens: usize, entry: Option<&MemoryEntry>) -> Vec<Vec<f32>> {
-    let window = match config.shortener {
-        // Models that join texts see the tokens themselves.
-        None | Some(ShortenerConfig::Tokens) => 1,
-        Some(ShortenerConfig::Mean) => tokens,
-        Some(ShortenerConfig::Pooling { window, .. }) => window,
-        Some(ShortenerConfig::Grouping(_) | ShortenerConfig::Selecting(_)) => {
-            return entry.map_or_else(Vec::new, group_origins);
-        }
-    };
+    // Models that join texts see the tokens themselves.
+    let window = config.shortener.map_or(Some(1), |shortener| shortener.tokens_per_row(tokens));
+    let Some(window) = window else { return entry.map_or_else(Vec::new, group_origins) };
+    let rows = config.shortener.map_or(tokens, |shortener| shortener.rows(tokens));
     let row = |row: usize| {
         let own = row * window..tokens.min((row + 1) * window);
         let share = 1.0 / own.len() as f32;
         (0..tokens).map(|token| if own.contains(&token) { share } else { 0.0 }).collect()
     };
-    (0..tokens.div_ceil(window.max(1))).map(row).collect()
+    (0..rows).map(row).collect()
 }
 
 /// The weights of each group, made to add up to one.

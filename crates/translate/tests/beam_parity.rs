@@ -5,7 +5,7 @@
 
 use std::path::{Path, PathBuf};
 
-use abridge_model::config::ShortenerConfig;
+use abridge_model::config::{PoolingConfig, ShortenerConfig};
 use abridge_model::tokens::END;
 use abridge_model::weights::FairseqCheckpoint;
 use abridge_model::{Example, Model, Packed, Preset, Purpose, SourceBatch};
@@ -45,7 +45,7 @@ fn case(file: &Path) -> Case {
     };
     let checkpoint = FairseqCheckpoint::open(&file.with_extension("safetensors")).unwrap();
     let mut config = checkpoint.infer(preset, size("heads"), size("context_size")).unwrap();
-    if let Some(ShortenerConfig::Pooling { window, .. }) = &mut config.shortener {
+    if let Some(ShortenerConfig::Pooling(PoolingConfig { window, .. })) = &mut config.shortener {
         *window = size("k_pool");
     }
     let model = checkpoint.load(&config, &Device::flex()).unwrap();

@@ -131,7 +131,7 @@ impl Import {
         let checkpoint = FairseqCheckpoint::open(&self.path)?;
         let mut config = checkpoint.infer(preset, self.heads, self.context_size)?;
         match (&mut config.shortener, self.window) {
-            (Some(ShortenerConfig::Pooling { window, .. }), Some(given)) => *window = given,
+            (Some(ShortenerConfig::Pooling(pooling)), Some(given)) => pooling.window = given,
             (_, Some(_)) => bail!("--window is of pooling models, but the preset has no pooling"),
             _ => {}
         }

@@ -71,15 +71,12 @@ impl Models {
 }
 
 fn kept(config: &abridge_model::ModelConfig) -> String {
-    use abridge_model::config::{Context, ShortenerConfig};
-    match (config.context, config.shortener) {
-        (Context::None, _) => "nothing".into(),
-        (Context::SingleEncoder | Context::MultiEncoder, _) => "its text, read again".into(),
-        (_, None | Some(ShortenerConfig::Tokens)) => "n vectors".into(),
-        (_, Some(ShortenerConfig::Mean)) => "1 vector".into(),
-        (_, Some(ShortenerConfig::Pooling { window, .. })) => format!("n/{window} vectors"),
-        (_, Some(ShortenerConfig::Grouping(c) | ShortenerConfig::Selecting(c))) => {
-            format!("{} vectors", c.groups)
+    use abridge_model::config::Context;
+    match config.context {
+        Context::None => "nothing".into(),
+        Context::SingleEncoder | Context::MultiEncoder => "its text, read again".into(),
+        Context::Memory => {
+            config.shortener.map_or_else(String::new, |shortener| shortener.keeps("n"))
         }
     }
 }

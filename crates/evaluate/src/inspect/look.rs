@@ -3,7 +3,8 @@
 use std::path::Path;
 
 use abridge_corpus::Document;
-use abridge_model::config::{Context, Pooling, ShortenerConfig};
+use abridge_model::config::Context;
+use abridge_model::shortener::Weighs;
 use abridge_model::tokens::END;
 use abridge_model::{Attended, ModelConfig, Occupant, Packed, Reading, Seat};
 use abridge_translate::{BeamSettings, Result, Translator, origins};
@@ -215,11 +216,10 @@ fn rows_of(tensor: &Tensor<2>) -> Vec<Vec<f32>> {
 }
 
 fn kind_of(config: &ModelConfig) -> Option<GroupKind> {
-    match config.shortener? {
-        ShortenerConfig::Grouping(_) => Some(GroupKind::Grouping),
-        ShortenerConfig::Selecting(_) => Some(GroupKind::Selecting),
-        _ => None,
-    }
+    config.shortener?.weighs().map(|weighs| match weighs {
+        Weighs::Tokens => GroupKind::Grouping,
+        Weighs::Groups => GroupKind::Selecting,
+    })
 }
 
 fn kept(config: &ModelConfig, sentence: &ReadSentence) -> Kept {
@@ -237,18 +237,9 @@ fn kept(config: &ModelConfig, sentence: &ReadSentence) -> Kept {
         (Context::MultiEncoder, _) => {
             "This model has no memory: a second encoder reads the sentences before again.".into()
         }
-        (Context::Memory, Some(ShortenerConfig::Mean)) => {
-            format!("The memory keeps one vector: the mean of {tokens} tokens.")
+        (Context::Memory, shortener) => {
+            let kept = shortener.map(|shortener| shortener.keeps_of(tokens));
+            format!("The memory keeps {}.", kept.unwrap_or_default())
         }
-        (Context::Memory, Some(ShortenerConfig::Pooling { operation, window })) => {
-            let how = match operation {
-                Pooling::Average => "means",
-                Pooling::Max => "maxima",
-                Pooling::Linear => "learned combinations",
-            };
-            let rows = tokens.div_ceil(window);
-            format!("The memory keeps {rows} vectors: {how} of {window} neighbouring tokens each.")
-        }
-        (Context::Memory, _) => format!("The memory keeps all {tokens} tokens, one vector each."),
     })
 }

@@ -3,9 +3,12 @@
 use burn::module::Module;
 use burn::tensor::Tensor;
 
+use super::{Shortened, ShortenerInput};
 use crate::attention::FeedForward;
 use crate::config::{Activation, CategoriserConfig, Normaliser};
 use crate::init::Init;
+use crate::ops;
+use crate::packed::Segments;
 
 /// The feed-forward network of equation (3), before its normaliser.
 #[derive(Module, Debug)]
@@ -41,5 +44,16 @@ impl Categoriser {
     /// - result: `[tokens, groups]`
     pub fn forward(&self, states: Tensor<2>) -> Tensor<2> {
         self.scores.forward(states)
+    }
+
+    /// Each group of each sentence as the sum of its tokens' states by their weights.
+    ///
+    /// # Shapes
+    /// - weights: `[tokens, groups]`
+    /// - rows of the result: `[sentences * groups, width]`
+    pub(super) fn gather(&self, input: &ShortenerInput<'_>, weights: Tensor<2>) -> Shortened {
+        let rows = ops::weighted_sums(input.states.clone(), weights.clone(), input.segments);
+        let segments = Segments::from_lengths(input.segments.lengths().map(|_| self.groups));
+        Shortened { rows, segments, weights: Some(weights) }
     }
 }

@@ -1,13 +1,12 @@
 //! Latent Grouping: equations (3) and (4).
 
 use burn::module::Module;
-use burn::tensor::Tensor;
 
-use super::{Categoriser, Shortened};
+use super::{Categoriser, Shortened, ShortenerInput, Shortening, Weighs};
+use crate::ModelConfig;
 use crate::config::CategoriserConfig;
 use crate::init::Init;
 use crate::ops;
-use crate::packed::Segments;
 
 /// Each token is shared out over the K groups; a group is the weighted sum of the tokens.
 ///
@@ -20,20 +19,41 @@ pub struct Grouping {
     pub categoriser: Categoriser,
 }
 
-impl Grouping {
-    pub(crate) fn new(config: CategoriserConfig, width: usize, init: &mut Init<'_>) -> Self {
-        Self { categoriser: Categoriser::new(config, width, init) }
+impl Shortening for Grouping {
+    type Settings = CategoriserConfig;
+
+    const WEIGHS: Option<Weighs> = Some(Weighs::Tokens);
+
+    fn new(settings: CategoriserConfig, config: &ModelConfig, init: &mut Init<'_>) -> Self {
+        Self { categoriser: Categoriser::new(settings, config.width, init) }
+    }
+
+    fn problem(settings: CategoriserConfig) -> Option<&'static str> {
+        settings.problem()
+    }
+
+    fn rows(settings: CategoriserConfig, _: usize) -> usize {
+        settings.groups
+    }
+
+    fn places(settings: CategoriserConfig, _: &ModelConfig) -> Option<usize> {
+        Some(settings.groups)
+    }
+
+    fn tokens_per_row(_: CategoriserConfig, _: usize) -> Option<usize> {
+        None
+    }
+
+    fn keeps(settings: CategoriserConfig, _: &str) -> String {
+        format!("{} vectors", settings.groups)
     }
 
     /// # Shapes
     /// - states: `[tokens, width]`
     /// - rows of the result: `[sentences * groups, width]`
-    pub fn forward(&self, states: Tensor<2>, segments: &Segments) -> Shortened {
-        let scores = self.categoriser.forward(states.clone());
+    fn forward(&self, input: &ShortenerInput<'_>) -> Shortened {
+        let scores = self.categoriser.forward(input.states.clone());
         let weights = ops::normalise_rows(scores, self.categoriser.normaliser());
-        let rows = ops::weighted_sums(states, weights.clone(), segments);
-        let groups = self.categoriser.groups();
-        let segments = Segments::from_lengths(segments.lengths().map(|_| groups));
-        Shortened { rows, segments, weights: Some(weights) }
+        self.categoriser.gather(input, weights)
     }
 }

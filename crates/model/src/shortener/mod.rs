@@ -2,27 +2,84 @@
 //!
 //! A [`Reduction`] makes the shortened tokens G̃ of equation (1); for pooling, grouping and
 //! selecting a [`Refinement`] then lets them look at the whole sentence, equation (2), and marks
-//! each with its place.
+//! each with its place. Each kind is a file of its own and a line of the table in `table.rs`.
 
 mod categoriser;
+#[cfg(test)]
+mod first;
 mod grouping;
+mod mean;
 mod pooling;
 mod refinement;
 mod selecting;
+mod table;
+#[cfg(test)]
+mod tests;
+mod tokens;
 
 use burn::module::Module;
 use burn::tensor::Tensor;
 
 pub use categoriser::Categoriser;
 pub use grouping::Grouping;
-pub use pooling::WindowPooling;
+pub use mean::Mean;
+pub use pooling::{PoolingConfig, WindowPooling};
 pub use refinement::Refinement;
 pub use selecting::Selecting;
+pub use table::{Reduction, ShortenerConfig};
+pub use tokens::EveryToken;
 
-use crate::config::{ModelConfig, ShortenerConfig};
+use crate::config::ModelConfig;
 use crate::init::Init;
-use crate::ops;
 use crate::packed::Segments;
+
+/// What a kind of shortener is: its settings, what they mean, and the network that shortens.
+pub(crate) trait Shortening: Sized {
+    /// What a configuration says of it.
+    type Settings: Copy;
+
+    /// Whose weights add up to one, where there are weights.
+    const WEIGHS: Option<Weighs> = None;
+
+    /// Builds the network.
+    fn new(settings: Self::Settings, config: &ModelConfig, init: &mut Init<'_>) -> Self;
+
+    /// What makes no sense about the settings.
+    fn problem(_: Self::Settings) -> Option<&'static str> {
+        None
+    }
+
+    /// The rows that a sentence of so many tokens becomes.
+    fn rows(settings: Self::Settings, tokens: usize) -> usize;
+
+    /// The most rows that a sentence can become, if they are refined by equation (2).
+    fn places(_: Self::Settings, _: &ModelConfig) -> Option<usize> {
+        None
+    }
+
+    /// How many tokens each row is made of, in order; none where weights say it.
+    fn tokens_per_row(settings: Self::Settings, tokens: usize) -> Option<usize>;
+
+    /// What the memory keeps of a sentence of `tokens` tokens, for people.
+    fn keeps(settings: Self::Settings, tokens: &str) -> String;
+
+    /// What the memory keeps of one sentence, for a picture of it.
+    fn keeps_of(settings: Self::Settings, tokens: usize) -> String {
+        Self::keeps(settings, &tokens.to_string())
+    }
+
+    /// Shortens every sentence for itself.
+    fn forward(&self, input: &ShortenerInput<'_>) -> Shortened;
+}
+
+/// Whose weights add up to one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Weighs {
+    /// Each token's, over the groups.
+    Tokens,
+    /// Each group's, over the tokens.
+    Groups,
+}
 
 /// States in, memory entries out.
 #[derive(Module, Debug)]
@@ -32,29 +89,6 @@ pub struct Shortener {
     /// How the fewer look back at the whole sentence.
     pub refinement: Option<Refinement>,
 }
-
-/// How the tokens of a sentence become fewer.
-#[derive(Module, Debug)]
-pub enum Reduction {
-    /// They do not.
-    Tokens(EveryToken),
-    /// One mean vector.
-    Mean(Mean),
-    /// One vector per window of neighbours.
-    Pooling(WindowPooling),
-    /// One vector per group, each token shared out over the groups.
-    Grouping(Grouping),
-    /// One vector per group, each group picking tokens.
-    Selecting(Selecting),
-}
-
-/// Every token is kept.
-#[derive(Module, Debug)]
-pub struct EveryToken {}
-
-/// The mean over the sentence.
-#[derive(Module, Debug)]
-pub struct Mean {}
 
 /// Input of [`Shortener::forward`].
 #[derive(Debug)]
@@ -85,26 +119,8 @@ impl Shortener {
         config: &ModelConfig,
         init: &mut Init<'_>,
     ) -> Self {
-        let reduction = match shortener {
-            ShortenerConfig::Tokens => Reduction::Tokens(EveryToken {}),
-            ShortenerConfig::Mean => Reduction::Mean(Mean {}),
-            ShortenerConfig::Pooling { operation, window } => {
-                Reduction::Pooling(WindowPooling::new(operation, window, config, init))
-            }
-            ShortenerConfig::Grouping(categoriser) => {
-                Reduction::Grouping(Grouping::new(categoriser, config.width, init))
-            }
-            ShortenerConfig::Selecting(categoriser) => {
-                Reduction::Selecting(Selecting::new(categoriser, config.width, init))
-            }
-        };
-        let places = match shortener {
-            ShortenerConfig::Tokens | ShortenerConfig::Mean => None,
-            ShortenerConfig::Pooling { .. } => Some(config.max_positions),
-            ShortenerConfig::Grouping(categoriser) | ShortenerConfig::Selecting(categoriser) => {
-                Some(categoriser.groups)
-            }
-        };
+        let reduction = shortener.init(config, init);
+        let places = shortener.places(config);
         Self { reduction, refinement: places.map(|places| Refinement::new(places, config, init)) }
     }
 
@@ -115,26 +131,9 @@ impl Shortener {
 
     /// Shortens every sentence for itself.
     pub fn forward(&self, input: ShortenerInput<'_>) -> Shortened {
-        let ShortenerInput { states, segments, mean_lengths } = input;
-        let shortened = match &self.reduction {
-            Reduction::Tokens(_) => {
-                Shortened { rows: states.clone(), segments: segments.clone(), weights: None }
-            }
-            Reduction::Mean(_) => {
-                let factors: Vec<f64> =
-                    mean_lengths.iter().map(|&length| 1.0 / length as f64).collect();
-                Shortened {
-                    rows: ops::sum_over_segments(states.clone(), segments, &factors),
-                    segments: Segments::from_lengths(segments.lengths().map(|_| 1)),
-                    weights: None,
-                }
-            }
-            Reduction::Pooling(pooling) => pooling.forward(states.clone(), segments),
-            Reduction::Grouping(grouping) => grouping.forward(states.clone(), segments),
-            Reduction::Selecting(selecting) => selecting.forward(states.clone(), segments),
-        };
+        let shortened = self.reduction.forward(&input);
         match &self.refinement {
-            Some(refinement) => refinement.forward(shortened, states, segments),
+            Some(refinement) => refinement.forward(shortened, input.states, input.segments),
             None => shortened,
         }
     }

@@ -1,9 +1,9 @@
 //! Pooling of neighbouring tokens: equation (1).
 
 use burn::module::Module;
-use burn::tensor::Tensor;
+use serde::{Deserialize, Serialize};
 
-use super::Shortened;
+use super::{Shortened, ShortenerInput, Shortening};
 use crate::ModelConfig;
 use crate::config::Pooling;
 use crate::init::Init;
@@ -26,22 +26,61 @@ pub struct WindowPooling {
     zero_fill: bool,
 }
 
-impl WindowPooling {
-    pub(crate) fn new(
-        operation: Pooling,
-        window: usize,
-        config: &ModelConfig,
-        init: &mut Init<'_>,
-    ) -> Self {
+/// The settings of pooling.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PoolingConfig {
+    /// How a window of tokens becomes one vector.
+    pub operation: Pooling,
+    /// Tokens per window (K).
+    pub window: usize,
+}
+
+impl Shortening for WindowPooling {
+    type Settings = PoolingConfig;
+
+    fn new(settings: PoolingConfig, config: &ModelConfig, init: &mut Init<'_>) -> Self {
+        let PoolingConfig { operation, window } = settings;
         let linear = (operation == Pooling::Linear)
             .then(|| init.linear(window * config.width, config.width));
         Self { linear, operation, window, zero_fill: config.as_published }
     }
 
+    fn problem(settings: PoolingConfig) -> Option<&'static str> {
+        (settings.window == 0).then_some("a pooling window of 0 tokens has nothing to pool")
+    }
+
+    fn rows(settings: PoolingConfig, tokens: usize) -> usize {
+        tokens.div_ceil(settings.window)
+    }
+
+    fn places(_: PoolingConfig, config: &ModelConfig) -> Option<usize> {
+        Some(config.max_positions)
+    }
+
+    fn tokens_per_row(settings: PoolingConfig, _: usize) -> Option<usize> {
+        Some(settings.window)
+    }
+
+    fn keeps(settings: PoolingConfig, tokens: &str) -> String {
+        format!("{tokens}/{} vectors", settings.window)
+    }
+
+    fn keeps_of(settings: PoolingConfig, tokens: usize) -> String {
+        let how = match settings.operation {
+            Pooling::Average => "means",
+            Pooling::Max => "maxima",
+            Pooling::Linear => "learned combinations",
+        };
+        let (rows, window) = (Self::rows(settings, tokens), settings.window);
+        format!("{rows} vectors: {how} of {window} neighbouring tokens each")
+    }
+
     /// # Shapes
     /// - states: `[tokens, width]`
     /// - rows of the result: `[windows, width]`
-    pub fn forward(&self, states: Tensor<2>, segments: &Segments) -> Shortened {
+    fn forward(&self, input: &ShortenerInput<'_>) -> Shortened {
+        let (states, segments) = (input.states.clone(), input.segments);
         let windows = self.windows(segments);
         let rows = match (self.operation, &self.linear) {
             (Pooling::Linear, Some(linear)) => {
@@ -60,7 +99,9 @@ impl WindowPooling {
         let counts = segments.lengths().map(|length| length.div_ceil(self.window));
         Shortened { rows, segments: Segments::from_lengths(counts), weights: None }
     }
+}
 
+impl WindowPooling {
     /// The windows of all sentences; each sentence starts a new one.
     fn windows(&self, segments: &Segments) -> Segments {
         Segments::from_lengths(segments.lengths().flat_map(|length| {

@@ -1,13 +1,12 @@
 //! Latent Selecting: equation (3) with the normaliser over the tokens.
 
 use burn::module::Module;
-use burn::tensor::Tensor;
 
-use super::{Categoriser, Shortened};
+use super::{Categoriser, Shortened, ShortenerInput, Shortening, Weighs};
+use crate::ModelConfig;
 use crate::config::CategoriserConfig;
 use crate::init::Init;
 use crate::ops;
-use crate::packed::Segments;
 
 /// Each of the K groups picks tokens of the sentence; a group is their weighted mean.
 ///
@@ -19,20 +18,42 @@ pub struct Selecting {
     pub categoriser: Categoriser,
 }
 
-impl Selecting {
-    pub(crate) fn new(config: CategoriserConfig, width: usize, init: &mut Init<'_>) -> Self {
-        Self { categoriser: Categoriser::new(config, width, init) }
+impl Shortening for Selecting {
+    type Settings = CategoriserConfig;
+
+    const WEIGHS: Option<Weighs> = Some(Weighs::Groups);
+
+    fn new(settings: CategoriserConfig, config: &ModelConfig, init: &mut Init<'_>) -> Self {
+        Self { categoriser: Categoriser::new(settings, config.width, init) }
+    }
+
+    fn problem(settings: CategoriserConfig) -> Option<&'static str> {
+        settings.problem()
+    }
+
+    fn rows(settings: CategoriserConfig, _: usize) -> usize {
+        settings.groups
+    }
+
+    fn places(settings: CategoriserConfig, _: &ModelConfig) -> Option<usize> {
+        Some(settings.groups)
+    }
+
+    fn tokens_per_row(_: CategoriserConfig, _: usize) -> Option<usize> {
+        None
+    }
+
+    fn keeps(settings: CategoriserConfig, _: &str) -> String {
+        format!("{} vectors", settings.groups)
     }
 
     /// # Shapes
     /// - states: `[tokens, width]`
     /// - rows of the result: `[sentences * groups, width]`
-    pub fn forward(&self, states: Tensor<2>, segments: &Segments) -> Shortened {
-        let scores = self.categoriser.forward(states.clone());
-        let weights = ops::normalise_segments(scores, segments, self.categoriser.normaliser());
-        let rows = ops::weighted_sums(states, weights.clone(), segments);
-        let groups = self.categoriser.groups();
-        let segments = Segments::from_lengths(segments.lengths().map(|_| groups));
-        Shortened { rows, segments, weights: Some(weights) }
+    fn forward(&self, input: &ShortenerInput<'_>) -> Shortened {
+        let scores = self.categoriser.forward(input.states.clone());
+        let weights =
+            ops::normalise_segments(scores, input.segments, self.categoriser.normaliser());
+        self.categoriser.gather(input, weights)
     }
 }

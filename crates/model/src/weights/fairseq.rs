@@ -5,7 +5,7 @@ use std::path::Path;
 use burn::tensor::Device;
 
 use super::{Parameter, ParameterKind, TensorFile, Wanted, broken, fill};
-use crate::config::{CategoriserConfig, Pooling, ShortenerConfig};
+use crate::config::{CategoriserConfig, Pooling, PoolingConfig, ShortenerConfig};
 use crate::{Model, ModelConfig, Preset, Result, Width};
 
 /// A checkpoint with fairseq's parameter names: `.safetensors`, or `.pt` (whose pickle is read,
@@ -106,10 +106,10 @@ impl FairseqCheckpoint {
             Some(ShortenerConfig::Selecting(categoriser)) => {
                 Some(ShortenerConfig::Selecting(self.categoriser(categoriser)?))
             }
-            Some(ShortenerConfig::Pooling { operation: Pooling::Linear, .. }) => {
+            Some(ShortenerConfig::Pooling(pooling)) if pooling.operation == Pooling::Linear => {
                 let (_, inputs) = self.matrix("encoder.linear_pooler.weight")?;
                 let window = inputs / width.max(1);
-                Some(ShortenerConfig::Pooling { operation: Pooling::Linear, window })
+                Some(ShortenerConfig::Pooling(PoolingConfig { window, ..pooling }))
             }
             other => other,
         };

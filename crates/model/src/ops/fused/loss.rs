@@ -60,7 +60,7 @@ pub fn projected_log_probabilities(
     let bias = projection.bias.map(|bias| take(bias).0);
     let (states, weight) = (values(&states), values(&weight));
     let bias = bias.as_ref().map_or(&[][..], values);
-    run(Scored { states, weight, bias, targets, width, smoothing: 0.0 }, false).log_probabilities
+    run(Scored { states, weight, bias, targets, width, smoothing: 0.0 }, None).log_probabilities
 }
 
 #[derive(Clone, Debug)]
