@@ -79,7 +79,7 @@ unsafe impl GlobalAlloc for Counted {
 /// Lets the system's allocator keep what a step of a long work has freed, for the next one.
 ///
 /// Else every large array is asked of the system, filled with zeros page by page, and given back: a
-/// quarter of the time of a training step with products on a tile unit. What is kept is less than
+/// quarter of the time of a training step with products by AMX. What is kept is less than
 /// what a step needs at its peak.
 pub fn keep_freed_memory() {
     #[cfg(all(target_os = "linux", target_env = "gnu"))]

@@ -109,7 +109,7 @@ pub fn multiply(
     }
 }
 
-/// What sums of whole numbers stand for.
+/// What sums of integers stand for.
 #[inline(always)]
 fn results<const COLUMNS: usize>(
     sums: &[i32; COLUMNS],

@@ -1,4 +1,4 @@
-//! Sums of products on the tile unit (AMX) that server processors have since 2023.
+//! Sums of products with AMX, the tile unit of server processors since 2023.
 //!
 //! A tile holds 16 rows of 64 bytes. One instruction multiplies a tile of 16 rows and 32 columns of
 //! bfloat16 with one of 32 rows and 16 columns, and adds the result to a tile of 16 x 16 `f32`:

@@ -28,17 +28,7 @@
 //!
 //! # From equation to file
 //!
-//! | paper | here |
-//! | --- | --- |
-//! | (1) pooling of neighbouring tokens | [`shortener::WindowPooling`] in `shortener/pooling.rs` |
-//! | (2) `G = LayerNorm(G̃ + Attn(G̃, H, H))` | [`shortener::Refinement`] in `shortener/refinement.rs` |
-//! | (3) categorisation of tokens | [`shortener::Categoriser`] in `shortener/categoriser.rs` |
-//! | (4) groups as weighted sums | [`shortener::Grouping`] in `shortener/grouping.rs` |
-//! | Latent Selecting (section 4.2) | [`shortener::Selecting`] in `shortener/selecting.rs` |
-//! | (5) the gate of the context attention | [`decoder::ContextAttention`] in `decoder.rs` |
-//! | segment embeddings, the order of slots, blocking of the gradient | [`MemoryLayout`] in `abridge-base` |
-//! | caching (section 4.3) | `reading.rs`; in training, each sentence once: `encoding.rs` |
-//! | Transformer (section 3.1) | `embedding.rs`, `attention.rs`, `encoder.rs`, `decoder.rs` |
+//! `docs/equations.md` of the repository says where each equation of the paper is.
 //!
 //! # An example
 //!

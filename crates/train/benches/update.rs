@@ -4,7 +4,7 @@
 //! cargo bench -p abridge-train                                   # all of it, some minutes
 //! cargo bench -p abridge-train -- --width small --updates 5
 //! cargo bench -p abridge-train -- --width base --preset grouping --context 0,10
-//! cargo bench -p abridge-train -- --precision bf16               # products on the tile unit
+//! cargo bench -p abridge-train -- --precision bf16               # matrix products with AMX
 //! cargo bench -p abridge-train -- --train all,context            # a memory on a frozen network
 //! cargo bench -p abridge-train -- --beside PYTHON                # each row in PyTorch, too
 //! ```

@@ -20,10 +20,10 @@ pub struct Average {
     /// The directory of a run.
     #[arg(long, value_name = "DIR")]
     run: PathBuf,
-    /// Averages the newest so many checkpoints.
+    /// Averages the newest COUNT checkpoints.
     #[arg(long, value_name = "COUNT", required_unless_present = "best", conflicts_with = "best")]
     last: Option<usize>,
-    /// Averages the so many checkpoints with the lowest validation loss.
+    /// Averages the COUNT checkpoints with the lowest validation loss.
     #[arg(long, value_name = "COUNT")]
     best: Option<usize>,
     /// The model directory to write.

@@ -14,7 +14,7 @@ use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
 ///
 /// Needs no data and no network; a few minutes on two cores. Writes `report.html` with
 /// translations, accuracy, learning curves and pictures of the memory. Run again, it finds what is
-/// there. Interrupted, it goes on where it was.
+/// there. After an interruption it resumes where it stopped.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   abridge demo

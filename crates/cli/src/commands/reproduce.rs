@@ -21,7 +21,7 @@ use crate::progress::Narrator;
 /// Runs a table of the paper again: trains, translates and scores each of its cells.
 ///
 /// Every cell (a model at a context size with a seed) is kept by the hash of its recipe and its
-/// data, and is never run twice; stopped at any moment, the same command goes on. Writes the table
+/// data, and is never run twice; stopped at any moment, the same command resumes. Writes the table
 /// as Markdown, CSV and a page with plots, with the paper's figure beside each of ours. At scale
 /// tiny the built-in practice corpus needs no data; its scores cannot be compared with the paper's,
 /// but its course can.
@@ -63,7 +63,7 @@ pub struct Reproduce {
     /// The directory of a COMET model, for --table comet; the paper's is Unbabel/wmt22-comet-da.
     #[arg(long, value_name = "DIR")]
     comet: Option<PathBuf>,
-    /// Only the first so many documents of the test split: for a quick look.
+    /// Only the first COUNT documents of the test split: for a quick look.
     #[arg(long, value_name = "COUNT")]
     test_documents: Option<usize>,
     /// Only some cells: a model, or a model at a context size as grouping@2; may be repeated.
@@ -72,7 +72,7 @@ pub struct Reproduce {
     /// Seeds; several give mean and deviation.
     #[arg(long, default_value = "42", value_delimiter = ',')]
     seeds: Vec<u64>,
-    /// Stops after this time, as 45m or 8h; the same command goes on.
+    /// Stops after this time, such as 45m or 8h; the same command resumes.
     #[arg(long, value_name = "TIME", value_parser = duration)]
     budget: Option<Duration>,
     /// A setting of all training recipes, for instance `stop.max_updates=2000`; may be repeated.

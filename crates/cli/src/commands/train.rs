@@ -21,7 +21,7 @@ use clap::Args;
 
 use watch::Watcher;
 
-/// Trains a model, or goes on with a run that was interrupted.
+/// Trains a model, or resumes an interrupted run.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   abridge prepare practice --practice

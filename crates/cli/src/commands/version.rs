@@ -15,11 +15,8 @@ pub fn run() -> anyhow::Result<()> {
     let mpi = if cfg!(feature = "mpi") { "yes" } else { "no (cargo feature mpi)" };
     writeln!(out, "instructions:  {}", Instructions::here())?;
     writeln!(out, "int8 products: {}", Int8Path::here())?;
-    let bf16 = if Precision::Bf16.is_faster_here() {
-        "on the tile unit (AMX)"
-    } else {
-        "no faster than f32 (no tile unit)"
-    };
+    let bf16 =
+        if Precision::Bf16.is_faster_here() { "with AMX" } else { "no faster than f32 (no AMX)" };
     writeln!(out, "bf16 products: {bf16}")?;
     writeln!(out, "threads:       {threads}")?;
     writeln!(out, "devices:       {}", devices.join(", "))?;

@@ -83,7 +83,7 @@ impl<'a> LeanDecoding<'a> {
         &self.logits
     }
 
-    /// As [`Self::step`], for who only wants to know the most probable words: for each hypothesis
+    /// As [`Self::step`], when only the most probable words are needed: for each hypothesis
     /// what could follow. Logits are looked at where they are made, stretch by stretch, and never
     /// written to memory all together. Where there are lists, a word that is not on the list of
     /// its sentence does not exist.

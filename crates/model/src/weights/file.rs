@@ -27,7 +27,7 @@ struct Stored {
     shape: Vec<usize>,
     elements: Elements,
     place: Place,
-    /// What whole numbers are multiplied with: `[rows, 1]` or `[1, columns]`.
+    /// What integers are multiplied with: `[rows, 1]` or `[1, columns]`.
     scale: Option<Box<Stored>>,
 }
 
@@ -208,17 +208,17 @@ impl TensorFile {
     }
 }
 
-/// Puts the scales of whole numbers beside them; a scale is no tensor by itself.
+/// Puts the scales of integers beside them; a scale is no tensor by itself.
 fn attach_scales(tensors: &mut BTreeMap<String, Stored>) -> Result<(), String> {
     let whole = tensors.iter().filter(|(_, stored)| matches!(stored.elements, Elements::I8));
     let whole: Vec<(String, Vec<usize>)> =
         whole.map(|(name, stored)| (name.clone(), stored.shape.clone())).collect();
     for (name, shape) in whole {
         let &[rows, columns] = &shape[..] else {
-            return Err(format!("tensor {name} is of whole numbers, but no matrix: {shape:?}"));
+            return Err(format!("tensor {name} is of integers, but no matrix: {shape:?}"));
         };
         let scale = tensors.remove(&scale_name(&name)).ok_or_else(|| {
-            format!("tensor {name} is of whole numbers, but its scale {name}.scale is missing")
+            format!("tensor {name} is of integers, but its scale {name}.scale is missing")
         })?;
         let fits = scale.shape == [rows, 1] || scale.shape == [1, columns];
         if !fits || !matches!(scale.elements, Elements::F32) {

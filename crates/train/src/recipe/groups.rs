@@ -142,15 +142,15 @@ impl Default for OptimisationRecipe {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct StopRecipe {
-    /// Validate and save every so many updates; at the end of each epoch if absent.
+    /// Validate and save every this many updates; at the end of each epoch if absent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub validate_every: Option<u64>,
-    /// Stop after so many validations without a lower loss.
+    /// Stop after this many validations without a lower loss.
     pub patience: u32,
-    /// Stop after so many updates.
+    /// Stop after this many updates.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_updates: Option<u64>,
-    /// Stop after so many epochs.
+    /// Stop after this many epochs.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_epochs: Option<u64>,
 }
@@ -177,7 +177,7 @@ pub struct ContextRecipe {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct ValidationRecipe {
-    /// BLEU of the first so many sentences of each corpus; 0 for none.
+    /// BLEU of the first n sentences of each corpus; 0 for none.
     pub sentences: usize,
     /// Hypotheses that the search follows; 1 is greedy.
     pub beam: usize,
@@ -209,9 +209,9 @@ impl Default for ValidationRecipe {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct CheckpointRecipe {
-    /// The newest so many, at least two.
+    /// Keep the n newest, at least two.
     pub keep: usize,
-    /// The so many with the lowest validation loss; the best one always stays.
+    /// Keep the n checkpoints with the lowest validation loss; the best one always stays.
     pub keep_best: usize,
 }
 

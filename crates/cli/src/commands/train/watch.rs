@@ -7,7 +7,7 @@ use abridge_train::{Event, PerToken, Training};
 use burn::module::Module;
 use indicatif::{ProgressBar, ProgressStyle};
 
-/// Without a terminal, every so many updates give a line.
+/// Without a terminal there is a line every so often: after this many updates.
 const LINES_EVERY: u64 = 20;
 
 /// Turns events into what a person sees.

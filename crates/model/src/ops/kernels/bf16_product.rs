@@ -1,6 +1,6 @@
 //! Products whose operands are rounded to bfloat16 and whose sums are taken in `f32`.
 //!
-//! Where the processor has a tile unit, it multiplies. Elsewhere operands are rounded likewise and
+//! Where the processor has AMX, that multiplies. Elsewhere operands are rounded likewise and
 //! the products are those of `f32`: as slow as without rounding, but a run that was begun on one
 //! machine goes on on another.
 
@@ -171,7 +171,7 @@ fn pair_of(first: f32, second: f32) -> u32 {
 #[inline(always)]
 fn bits(value: f32) -> u32 {
     let bits = value.to_bits();
-    // A number that is none must stay so, and would turn into one by the carry.
+    // NaN stays NaN: the carry would turn it into a number.
     let rounded = bits.wrapping_add(0x7fff + (bits >> 16 & 1));
     if value.is_nan() { bits | 0x0040_0000 } else { rounded }
 }
@@ -227,7 +227,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_number_stays_none() {
+    fn nan_stays_nan() {
         for none in [f32::NAN, -f32::NAN, f32::from_bits(0x7f80_0001), f32::from_bits(0xffff_ffff)]
         {
             assert!(f32::from_bits(bits(none) & 0xffff_0000).is_nan(), "{:x}", none.to_bits());

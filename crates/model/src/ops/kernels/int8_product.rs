@@ -1,4 +1,4 @@
-//! Products of small whole numbers: weights and rows in eight bits, sums in thirty-two.
+//! Products of small integers: weights and rows in eight bits, sums in thirty-two.
 //!
 //! A column of weights is `scale * q` with `q` from -127 to 127, and so is a row that meets it; the
 //! products are added up exactly, so all paths and all processors give the same numbers. A weight
@@ -212,7 +212,7 @@ mod tests {
         ((seed * 7919 + 13) % 1009) as f32 / 504.0 - 1.0
     }
 
-    /// The same in the plainest way: whole numbers, one product after the other.
+    /// The same in the plainest way: integers, one product after the other.
     fn plainly(x: &[f32], inputs: usize, outputs: usize, bias: &[f32]) -> Vec<f32> {
         let mut out = Vec::new();
         for row in x.chunks_exact(inputs) {

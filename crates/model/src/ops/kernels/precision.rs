@@ -15,7 +15,7 @@ pub enum Precision {
     #[default]
     F32,
     /// Operands of large products are rounded to bfloat16, with eight bits instead of 24: several
-    /// times as fast to multiply on a processor with a tile unit.
+    /// times as fast to multiply on a processor with AMX.
     Bf16,
 }
 
