@@ -35,7 +35,12 @@ struct ReadSentence {
 impl Inspector {
     /// Opens a model directory.
     pub fn open(path: &Path, device: &Device) -> Result<Self> {
-        Ok(Self { translator: Translator::open(path, device)? })
+        Ok(Self::new(Translator::open(path, device)?))
+    }
+
+    /// Looks into a translator that is open already.
+    pub fn new(translator: Translator) -> Self {
+        Self { translator }
     }
 
     /// The model's translator.

@@ -1,0 +1,241 @@
+//! BLEU, chrF and TER with sacreBLEU's numbers and signatures, COMET, and significance.
+
+use std::path::PathBuf;
+
+use abridge_evaluate::comet::{Comet, CometTexts};
+use abridge_evaluate::{
+    Bleu, ChrF, PairedTest, References, Statistics, Ter, TextMetric, Tokenizer, corpus_score,
+    sentence_score,
+};
+use abridge_model::DeviceKind;
+use pyo3::prelude::*;
+use pyo3::types::PyString;
+
+use crate::errors::config;
+use crate::{values, work};
+
+/// The score of a translation.
+#[pyclass(frozen, module = "abridge")]
+pub struct MetricScore {
+    /// The name of the metric.
+    #[pyo3(get)]
+    name: String,
+    /// The score of the whole translation.
+    #[pyo3(get)]
+    score: f64,
+    /// The score of each sentence.
+    #[pyo3(get)]
+    sentences: Vec<f64>,
+    /// What the score depends on; for BLEU, chrF and TER that of sacreBLEU.
+    #[pyo3(get)]
+    signature: String,
+}
+
+#[pymethods]
+impl MetricScore {
+    fn __float__(&self) -> f64 {
+        self.score
+    }
+
+    fn __repr__(&self) -> String {
+        format!("{}|{} = {:.2}", self.name, self.signature, self.score)
+    }
+}
+
+/// A system compared with a baseline.
+#[pyclass(frozen, get_all, module = "abridge")]
+pub struct Comparison {
+    /// The score of the baseline.
+    baseline: f64,
+    /// The score of the system.
+    system: f64,
+    /// How much better the system is.
+    difference: f64,
+    /// The probability of such a difference by chance.
+    p_value: f64,
+    /// What it depends on.
+    signature: String,
+}
+
+#[pymethods]
+impl Comparison {
+    fn __repr__(&self) -> String {
+        format!(
+            "Comparison(baseline={:.2}, system={:.2}, p_value={:.4})",
+            self.baseline, self.system, self.p_value
+        )
+    }
+}
+
+/// BLEU as sacreBLEU computes it. `references` are one list of lines, or several.
+#[pyfunction]
+#[pyo3(signature = (hypotheses, references, *, tokenize="13a", lowercase=false))]
+pub fn bleu(
+    py: Python<'_>,
+    hypotheses: &Bound<'_, PyAny>,
+    references: &Bound<'_, PyAny>,
+    tokenize: &str,
+    lowercase: bool,
+) -> PyResult<MetricScore> {
+    let metric = Bleu { tokenizer: tokenizer(tokenize)?, lowercase, ..Bleu::default() };
+    let single = Bleu { effective_order: true, ..metric.clone() };
+    measure(py, &metric, &single, hypotheses, references)
+}
+
+/// chrF as sacreBLEU computes it; `word_order=2` is chrF++.
+#[pyfunction]
+#[pyo3(signature = (hypotheses, references, *, word_order=0, lowercase=false))]
+pub fn chrf(
+    py: Python<'_>,
+    hypotheses: &Bound<'_, PyAny>,
+    references: &Bound<'_, PyAny>,
+    word_order: usize,
+    lowercase: bool,
+) -> PyResult<MetricScore> {
+    let metric = ChrF { word_order, lowercase, ..ChrF::default() };
+    measure(py, &metric, &metric, hypotheses, references)
+}
+
+/// TER as sacreBLEU computes it.
+#[pyfunction]
+#[pyo3(signature = (hypotheses, references, *, case_sensitive=false, normalized=false))]
+pub fn ter(
+    py: Python<'_>,
+    hypotheses: &Bound<'_, PyAny>,
+    references: &Bound<'_, PyAny>,
+    case_sensitive: bool,
+    normalized: bool,
+) -> PyResult<MetricScore> {
+    let metric = Ter { case_sensitive, normalized, ..Ter::default() };
+    measure(py, &metric, &metric, hypotheses, references)
+}
+
+/// COMET with a model directory, such as the files of Unbabel/wmt22-comet-da.
+#[pyfunction]
+#[pyo3(signature = (model, sources, hypotheses, references, *, progress=None))]
+pub fn comet(
+    py: Python<'_>,
+    model: PathBuf,
+    sources: &Bound<'_, PyAny>,
+    hypotheses: &Bound<'_, PyAny>,
+    references: &Bound<'_, PyAny>,
+    progress: Option<&Bound<'_, PyAny>>,
+) -> PyResult<MetricScore> {
+    let sources = values::sentences("sources", sources)?;
+    let hypotheses = values::sentences("hypotheses", hypotheses)?;
+    let references = values::sentences("references", references)?;
+    if sources.len() != hypotheses.len() || references.len() != hypotheses.len() {
+        return Err(config(format!(
+            "{} sources, {} hypotheses and {} references; give as many of each",
+            sources.len(),
+            hypotheses.len(),
+            references.len()
+        )));
+    }
+    work::run(py, progress, |link| {
+        let comet = Comet::open(&model, &DeviceKind::Cpu.open()?)?;
+        let texts = CometTexts {
+            sources: &sources,
+            references: &references,
+            systems: &[&hypotheses],
+            context: None,
+        };
+        let mut scores = comet.score(&texts, &mut |done| link.done(done));
+        let sentences = scores.systems.pop().unwrap_or_default();
+        Ok(MetricScore {
+            name: "COMET".to_owned(),
+            score: sentences.iter().sum::<f64>() / sentences.len().max(1) as f64,
+            sentences,
+            signature: comet.signature_name(),
+        })
+    })
+}
+
+/// Tests whether a system differs from a baseline: `metric` is "bleu", "chrf" or "ter", `test`
+/// "bootstrap" or "randomization", both as sacreBLEU does them.
+#[pyfunction]
+#[pyo3(signature = (baseline, system, references, *, metric="bleu", test="bootstrap", samples=None,
+                    seed=12345))]
+pub fn compare(
+    py: Python<'_>,
+    baseline: &Bound<'_, PyAny>,
+    system: &Bound<'_, PyAny>,
+    references: &Bound<'_, PyAny>,
+    metric: &str,
+    test: &str,
+    samples: Option<usize>,
+    seed: u64,
+) -> PyResult<Comparison> {
+    let metric: Box<dyn TextMetric + Send + Sync> = match metric {
+        "bleu" => Box::new(Bleu::default()),
+        "chrf" => Box::new(ChrF::default()),
+        "ter" => Box::new(Ter::default()),
+        other => return Err(config(format!("metric {other:?} is not bleu, chrf or ter"))),
+    };
+    let test = match test {
+        "bootstrap" => PairedTest::bootstrap(),
+        "randomization" => PairedTest::randomization(),
+        other => return Err(config(format!("test {other:?} is not bootstrap or randomization"))),
+    };
+    let test = PairedTest { samples: samples.unwrap_or(test.samples), seed, ..test };
+    let baseline = values::sentences("baseline", baseline)?;
+    let system = values::sentences("system", system)?;
+    let references = streams(references)?;
+    work::run(py, None, |_| {
+        let references = References::new(references)?;
+        let baseline = Statistics::collect(metric.as_ref(), &baseline, &references)?;
+        let system = Statistics::collect(metric.as_ref(), &system, &references)?;
+        let found = abridge_evaluate::compare(metric.as_ref(), &baseline, &system, test)?;
+        Ok(Comparison {
+            baseline: metric.score(&baseline.sums()),
+            system: metric.score(&system.sums()),
+            difference: found.difference,
+            p_value: found.p_value,
+            signature: test.signature(metric.as_ref(), references.count()).to_string(),
+        })
+    })
+}
+
+fn measure(
+    py: Python<'_>,
+    metric: &(impl TextMetric + Sync),
+    single: &(impl TextMetric + Sync),
+    hypotheses: &Bound<'_, PyAny>,
+    references: &Bound<'_, PyAny>,
+) -> PyResult<MetricScore> {
+    let hypotheses = values::sentences("hypotheses", hypotheses)?;
+    let references = streams(references)?;
+    work::run(py, None, |_| {
+        let references = References::new(references)?;
+        let score = corpus_score(metric, &hypotheses, &references)?;
+        let sentence = |(place, hypothesis): (usize, &String)| {
+            sentence_score(single, hypothesis, &references.of_segment(place))
+        };
+        Ok(MetricScore {
+            name: score.name,
+            score: score.score,
+            sentences: hypotheses.iter().enumerate().map(sentence).collect(),
+            signature: score.signature.to_string(),
+        })
+    })
+}
+
+/// One list of lines, or several of them; a line may be missing.
+fn streams(references: &Bound<'_, PyAny>) -> PyResult<Vec<Vec<Option<String>>>> {
+    if references.is_instance_of::<PyString>() {
+        return Err(config("references is one string; give a list of lines"));
+    }
+    let all: Vec<Bound<'_, PyAny>> = references.try_iter()?.collect::<PyResult<_>>()?;
+    let is_single = all.iter().all(|line| line.is_none() || line.is_instance_of::<PyString>());
+    let lines = |lines: Vec<Bound<'_, PyAny>>| {
+        lines.into_iter().map(|line| line.extract::<Option<String>>()).collect()
+    };
+    if is_single {
+        return Ok(vec![lines(all)?]);
+    }
+    all.into_iter().map(|stream| lines(stream.try_iter()?.collect::<PyResult<_>>()?)).collect()
+}
+
+fn tokenizer(name: &str) -> PyResult<Tokenizer> {
+    name.parse().map_err(|error: abridge_corpus::Error| config(error.to_string()))
+}

@@ -1,0 +1,197 @@
+//! From text to a directory that training reads.
+
+use std::path::{Path, PathBuf};
+
+use abridge_corpus::practice::{PracticeConfig, PracticeLanguage};
+use abridge_corpus::prepare::{
+    InputFiles, Languages, Progress, Recipe, Request, SplitDocuments, prepare_generated,
+    prepare_practice,
+};
+use pyo3::prelude::*;
+use serde_json::json;
+use sha2::{Digest, Sha256};
+
+use crate::errors::config;
+use crate::values::{pairs, to_python};
+use crate::work::{self, Link};
+
+/// A split: files, or documents in memory.
+enum Split {
+    Files(Vec<InputFiles>),
+    Documents(Vec<abridge_corpus::Document>),
+}
+
+/// Prepares data for training: learns tokenizers, encodes the splits, writes a directory.
+///
+/// A split is a pair of files `("train.en", "train.de")`, a list of such pairs, or any iterable of
+/// documents, each an iterable of pairs `(source, target)`; so documents may come from a database
+/// or from Hugging Face `datasets`. Returns the manifest.
+#[pyfunction]
+#[pyo3(signature = (output, *, train, valid=None, test=None, languages="en-de",
+                    vocabulary_size=None, joint=false, threads=None, force=false, progress=None))]
+#[expect(clippy::too_many_arguments, reason = "they are keywords in Python")]
+pub fn prepare<'py>(
+    py: Python<'py>,
+    output: PathBuf,
+    train: &Bound<'py, PyAny>,
+    valid: Option<&Bound<'py, PyAny>>,
+    test: Option<&Bound<'py, PyAny>>,
+    languages: &str,
+    vocabulary_size: Option<usize>,
+    joint: bool,
+    threads: Option<usize>,
+    force: bool,
+    progress: Option<&Bound<'py, PyAny>>,
+) -> PyResult<Bound<'py, PyAny>> {
+    let Some((source, target)) = languages.split_once('-') else {
+        return Err(config(format!("languages {languages:?} is not a pair as \"en-de\"")));
+    };
+    let mut recipe = Recipe {
+        languages: Languages { source: source.into(), target: target.into() },
+        ..Recipe::default()
+    };
+    recipe.tokenizer.joint = joint;
+    recipe.tokenizer.vocabulary_size = vocabulary_size.unwrap_or(recipe.tokenizer.vocabulary_size);
+    let mut given = vec![("train", split("train", train)?)];
+    for (name, value) in [("valid", valid), ("test", test)] {
+        if let Some(value) = value {
+            given.push((name, split(name, value)?));
+        }
+    }
+    let threads = threads.unwrap_or_else(cores);
+    let manifest = work::run(py, progress, |link| {
+        let mut all_files = true;
+        for (name, split) in &given {
+            match split {
+                Split::Files(files) => set(&mut recipe, name, files.clone()),
+                Split::Documents(_) => all_files = false,
+            }
+        }
+        let request =
+            Request { recipe: &recipe, data: Path::new(""), output: &output, threads, force };
+        let mut progress = Told { link, reached: 0 };
+        let outcome = if all_files {
+            abridge_corpus::prepare::prepare(&request, &mut progress)?
+        } else {
+            let hash = hash(&given);
+            let bare =
+                Recipe { train: Vec::new(), valid: Vec::new(), test: Vec::new(), ..recipe.clone() };
+            let request = Request { recipe: &bare, ..request };
+            let settings = json!({ "documents": "from Python", "sha256": hash });
+            let read = |_: &Path| -> abridge_corpus::Result<Vec<SplitDocuments>> {
+                let read = |(name, split): (&str, Split)| match split {
+                    Split::Files(files) => SplitDocuments::read(name, &files, Path::new("")),
+                    Split::Documents(documents) => SplitDocuments::new(name, documents),
+                };
+                given.into_iter().map(read).collect()
+            };
+            prepare_generated(&request, settings, read, &mut progress)?
+        };
+        Ok(serde_json::to_value(outcome.manifest())?)
+    })?;
+    to_python(py, &manifest)
+}
+
+/// Prepares the built-in practice corpus, in which only context tells what a pronoun stands for.
+#[pyfunction]
+#[pyo3(signature = (output, *, languages="en-de", train_documents=None, progress=None))]
+pub fn practice<'py>(
+    py: Python<'py>,
+    output: PathBuf,
+    languages: &str,
+    train_documents: Option<usize>,
+    progress: Option<&Bound<'py, PyAny>>,
+) -> PyResult<Bound<'py, PyAny>> {
+    let language: PracticeLanguage =
+        languages.parse().map_err(|error: abridge_corpus::Error| config(error.to_string()))?;
+    let manifest = work::run(py, progress, |link| {
+        let mut corpus = PracticeConfig::new(language);
+        corpus.train_documents = train_documents.unwrap_or(corpus.train_documents);
+        let recipe = Recipe::practice(language);
+        let request = Request {
+            recipe: &recipe,
+            data: Path::new(""),
+            output: &output,
+            threads: cores(),
+            force: false,
+        };
+        let outcome = prepare_practice(&corpus, &request, &mut Told { link, reached: 0 })?;
+        Ok(serde_json::to_value(outcome.manifest())?)
+    })?;
+    to_python(py, &manifest)
+}
+
+/// Hands on what is reached, over all stages.
+struct Told<'a> {
+    link: &'a Link,
+    reached: u64,
+}
+
+impl Progress for Told<'_> {
+    fn stage(&mut self, _name: &str, _total: u64) {
+        self.reached = 0;
+    }
+
+    fn reached(&mut self, done: u64) {
+        self.link.done(done.saturating_sub(self.reached) as usize);
+        self.reached = done;
+    }
+}
+
+fn split(name: &str, value: &Bound<'_, PyAny>) -> PyResult<Split> {
+    let files = |(source, target): (PathBuf, PathBuf)| InputFiles {
+        source,
+        target: Some(target),
+        docids: None,
+        format: None,
+    };
+    if let Ok(pair) = value.extract::<(PathBuf, PathBuf)>() {
+        return Ok(Split::Files(vec![files(pair)]));
+    }
+    // An iterator can be read only once, so only a list is tried twice.
+    if value.is_instance_of::<pyo3::types::PyList>()
+        && let Ok(pairs) = value.extract::<Vec<(PathBuf, PathBuf)>>()
+        && !pairs.is_empty()
+    {
+        return Ok(Split::Files(pairs.into_iter().map(files).collect()));
+    }
+    Ok(Split::Documents(pairs(name, value)?))
+}
+
+fn set(recipe: &mut Recipe, name: &str, files: Vec<InputFiles>) {
+    match name {
+        "train" => recipe.train = files,
+        "valid" => recipe.valid = files,
+        _ => recipe.test = files,
+    }
+}
+
+/// A hash of all text in memory: another text is another directory.
+fn hash(given: &[(&str, Split)]) -> String {
+    let mut hasher = Sha256::new();
+    for (name, split) in given {
+        hasher.update(name.as_bytes());
+        match split {
+            Split::Files(files) => {
+                for file in files {
+                    hasher.update(file.source.as_os_str().as_encoded_bytes());
+                }
+            }
+            Split::Documents(documents) => {
+                for segment in documents.iter().flat_map(|document| &document.segments) {
+                    for text in [Some(&segment.source), segment.target.as_ref()] {
+                        let text = text.map_or("", String::as_str);
+                        hasher.update((text.len() as u64).to_le_bytes());
+                        hasher.update(text.as_bytes());
+                    }
+                }
+                hasher.update((documents.len() as u64).to_le_bytes());
+            }
+        }
+    }
+    format!("{:x}", hasher.finalize())
+}
+
+fn cores() -> usize {
+    std::thread::available_parallelism().map_or(1, usize::from)
+}

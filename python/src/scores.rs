@@ -1,0 +1,65 @@
+//! How probable given translations are.
+
+use abridge_translate::ScoreRequest;
+use pyo3::prelude::*;
+
+use crate::{values, work};
+
+/// How probable a translation is.
+#[pyclass(frozen, module = "abridge")]
+pub struct Score {
+    /// The log-probability of all tokens, the end included.
+    #[pyo3(get)]
+    sum: f64,
+    /// The log-probability per token: what candidates are ranked by.
+    #[pyo3(get)]
+    mean: f64,
+    token_scores: Vec<f32>,
+}
+
+#[pymethods]
+impl Score {
+    /// The log-probability of each token, as an array.
+    #[getter]
+    fn token_scores<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        values::floats(py, &self.token_scores)
+    }
+
+    fn __repr__(&self) -> String {
+        format!("Score(sum={:.4}, mean={:.4})", self.sum, self.mean)
+    }
+}
+
+/// Scores the candidates of one sentence.
+pub fn score(
+    py: Python<'_>,
+    translator: &abridge_translate::Translator,
+    source: String,
+    candidates: &Bound<'_, PyAny>,
+    context: Option<&Bound<'_, PyAny>>,
+    context_translations: Option<&Bound<'_, PyAny>>,
+) -> PyResult<Vec<Score>> {
+    let list = |name: &str, value: Option<&Bound<'_, PyAny>>| match value {
+        Some(value) => values::sentences(name, value),
+        None => Ok(Vec::new()),
+    };
+    let candidates = values::sentences("candidates", candidates)?;
+    let context = list("context", context)?;
+    let context_translations = list("context_translations", context_translations)?;
+    let scores = work::run(py, None, |_| {
+        let request = ScoreRequest {
+            source: &source,
+            context: &context,
+            context_translations: &context_translations,
+            shown: None,
+            candidates: &candidates,
+        };
+        Ok(translator.score(&[request], &|_| {})?.pop().unwrap_or_default())
+    })?;
+    let for_python = |score: abridge_translate::Score| Score {
+        sum: score.sum,
+        mean: score.mean(),
+        token_scores: score.token_scores,
+    };
+    Ok(scores.into_iter().map(for_python).collect())
+}

@@ -1,0 +1,157 @@
+//! A document in the middle of being translated.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use abridge_translate::{Control, Turn};
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyDict};
+
+use crate::errors::exception;
+use crate::translation::Translation;
+use crate::translator::Translator;
+use crate::values::matrix;
+use crate::{search, work};
+
+/// The memory of one document in the middle of being translated. Safe to use from several threads:
+/// one sentence is translated after the other.
+///
+///     session = translator.session()
+///     session.translate("The lamp is old.")
+///     session.translate("It is broken.")
+#[pyclass(frozen, module = "abridge")]
+pub struct Session {
+    translator: Arc<abridge_translate::Translator>,
+    inner: Mutex<abridge_translate::Session>,
+}
+
+/// What the memory keeps of a sentence.
+#[pyclass(frozen, module = "abridge")]
+pub struct Memory {
+    /// The tokens of the sentence.
+    #[pyo3(get)]
+    tokens: Vec<String>,
+    /// The memory entry, an array `[rows, width]`; `None` in models without a memory.
+    #[pyo3(get)]
+    entry: Option<Py<PyAny>>,
+    /// The weights of tokens for groups, an array `[tokens, groups]`, in models that have groups.
+    #[pyo3(get)]
+    group_weights: Option<Py<PyAny>>,
+}
+
+#[pymethods]
+impl Session {
+    /// Translates the next sentence. Where that fails, the session stays as it was.
+    #[pyo3(signature = (sentence, *, attention=false, **search))]
+    pub fn translate(
+        &self,
+        py: Python<'_>,
+        sentence: String,
+        attention: bool,
+        search: Option<&Bound<'_, PyDict>>,
+    ) -> PyResult<Translation> {
+        let settings = search::settings(&self.translator, search)?;
+        let translation = work::run(py, None, |link| {
+            let mut session = self.lock();
+            let mut turns = [Turn { session: &mut session, sentences: vec![&sentence] }];
+            let control = Control { stop: Some(&link.stop), attention, ..Control::default() };
+            let mut found = self.translator.translate_turns(&mut turns, &settings, &control)?;
+            let found = found.pop().and_then(|mut found| found.pop());
+            found.ok_or_else(|| anyhow::anyhow!("nothing was translated"))
+        })?;
+        Translation::new(py, translation, &self.translator, attention)
+    }
+
+    /// Everything that is needed to go on elsewhere, with `Translator.restore(bytes)`.
+    fn save<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
+        let bytes = py.detach(|| self.lock().save());
+        PyBytes::new(py, &bytes)
+    }
+
+    /// Takes over a saved session of the same model in place of this one.
+    fn restore(&self, py: Python<'_>, bytes: Vec<u8>) -> PyResult<()> {
+        let session = work::run(py, None, |_| Ok(self.translator.restore(&bytes)?))?;
+        py.detach(|| *self.lock() = session);
+        Ok(())
+    }
+
+    /// Forgets everything: a new document begins.
+    pub fn clear(&self) {
+        self.lock().clear();
+    }
+
+    /// The number of sentences that are remembered.
+    fn __len__(&self, py: Python<'_>) -> usize {
+        py.detach(|| self.lock().len())
+    }
+
+    /// A session that remembers nothing is a session all the same.
+    #[expect(clippy::unused_self, reason = "Python calls it on an object")]
+    fn __bool__(&self) -> bool {
+        true
+    }
+
+    /// How many sentences are remembered at most.
+    #[getter]
+    fn context_size(&self, py: Python<'_>) -> usize {
+        py.detach(|| self.lock().context_size())
+    }
+
+    /// How many sentences of the document have been translated.
+    #[getter]
+    fn sentences(&self, py: Python<'_>) -> u64 {
+        py.detach(|| self.lock().sentences())
+    }
+
+    /// What is remembered, oldest first.
+    fn memory(&self, py: Python<'_>) -> PyResult<Vec<Memory>> {
+        let session = py.detach(|| self.lock().clone());
+        let memory = |remembered: &abridge_model::Remembered| {
+            let piece =
+                |&id: &u32| self.translator.source().piece(id).unwrap_or_default().to_owned();
+            let array = |rows: Vec<Vec<f32>>| Ok::<_, PyErr>(matrix(py, &rows)?.unbind());
+            let entry = remembered.entry.as_ref();
+            let rows = entry.map(|entry| array(rows_of(&entry.rows)));
+            let weights = entry.and_then(|entry| entry.weights.as_ref());
+            let weights = weights.map(|weights| array(rows_of(weights)));
+            Ok(Memory {
+                tokens: remembered.tokens.iter().map(piece).collect(),
+                entry: rows.transpose()?,
+                group_weights: weights.transpose()?,
+            })
+        };
+        session.remembered().map(memory).collect()
+    }
+
+    fn __repr__(&self, py: Python<'_>) -> String {
+        let (len, most) = py.detach(|| {
+            let session = self.lock();
+            (session.len(), session.context_size())
+        });
+        format!("Session(remembers {len} of at most {most} sentences)")
+    }
+}
+
+impl Session {
+    /// A new document.
+    pub fn start(translator: &Translator, context_size: Option<usize>) -> PyResult<Self> {
+        let session = translator.inner.session(context_size);
+        let session = session.map_err(|error| exception(&error.into()))?;
+        Ok(Self::new(translator, session))
+    }
+
+    /// A document that has begun.
+    pub fn new(translator: &Translator, session: abridge_translate::Session) -> Self {
+        Self { translator: translator.inner.clone(), inner: Mutex::new(session) }
+    }
+
+    /// A failed translation leaves the session as it was, so a poisoned lock means nothing.
+    fn lock(&self) -> MutexGuard<'_, abridge_translate::Session> {
+        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn rows_of(tensor: &burn::tensor::Tensor<2>) -> Vec<Vec<f32>> {
+    let [_, width] = tensor.dims();
+    let values: Vec<f32> = tensor.to_data().iter::<f32>().collect();
+    values.chunks(width.max(1)).map(<[f32]>::to_vec).collect()
+}

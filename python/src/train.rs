@@ -1,0 +1,124 @@
+//! Training.
+
+use std::path::PathBuf;
+
+use abridge_experiments::validation::Measure;
+use abridge_model::DeviceKind;
+use abridge_train::{Ending, Options, RunPaths, TrainRecipe, Training, Validator};
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+
+use crate::errors::exception;
+use crate::values::to_json;
+use crate::work;
+
+/// What a run came to.
+#[pyclass(frozen, get_all, module = "abridge")]
+pub struct Trained {
+    /// The model directory; `None` if the run was stopped before its end.
+    model: Option<PathBuf>,
+    /// Updates made in all.
+    updates: u64,
+    /// The lowest validation loss, in bits per token.
+    best_loss: Option<f64>,
+    /// "limit", "patience", or "stopped": then the same call goes on.
+    ending: String,
+}
+
+#[pymethods]
+impl Trained {
+    fn __repr__(&self) -> String {
+        format!("Trained(updates={}, ending={:?})", self.updates, self.ending)
+    }
+}
+
+/// Trains a model on prepared data, or goes on with a run that was stopped.
+///
+/// `recipe` is a dictionary, the text of a TOML file, or the path of one; what it leaves out has the
+/// paper's value. `settings` are changes on top, such as `{"stop.max_updates": 500}`. `on_update`
+/// is called with a dictionary for every event of the run; if it returns `False`, the run saves
+/// and stops.
+#[pyfunction]
+#[pyo3(signature = (recipe, data, run, *, settings=None, start_from=None, workers=None, force=false,
+                    device="cpu", on_update=None))]
+#[expect(clippy::too_many_arguments, reason = "they are keywords in Python")]
+pub fn train(
+    py: Python<'_>,
+    recipe: &Bound<'_, PyAny>,
+    data: PathBuf,
+    run: PathBuf,
+    settings: Option<&Bound<'_, PyDict>>,
+    start_from: Option<PathBuf>,
+    workers: Option<usize>,
+    force: bool,
+    device: &str,
+    on_update: Option<&Bound<'_, PyAny>>,
+) -> PyResult<Trained> {
+    let device: DeviceKind =
+        device.parse().map_err(|error: abridge_model::Error| exception(&error.into()))?;
+    let recipe = read(recipe, &changes(settings)?)?;
+    work::run(py, on_update, |link| {
+        let device = device.open()?;
+        let paths = RunPaths { data: &data, run: &run };
+        let measure = Measure::open(&recipe, &data)?;
+        let options = Options {
+            workers,
+            force,
+            from: start_from,
+            validator: measure.map(|measure| Box::new(measure) as Box<dyn Validator>),
+            ..Options::default()
+        };
+        let mut training = Training::open(recipe, &paths, &device, options)?;
+        let ending = training.run(&link.stop, &mut |event| {
+            if let Ok(event) = serde_json::to_value(event) {
+                link.event(event);
+            }
+        })?;
+        let model = run.join("model");
+        let is_over = ending != Ending::Interrupted;
+        if is_over {
+            training.write_model(&model)?;
+        }
+        let state = training.state();
+        Ok(Trained {
+            model: is_over.then_some(model),
+            updates: state.update,
+            best_loss: state.best_loss,
+            ending: match ending {
+                Ending::Patience => "patience",
+                Ending::Limit => "limit",
+                Ending::Interrupted => "stopped",
+            }
+            .to_owned(),
+        })
+    })
+}
+
+/// Changes as `key=value`, in TOML's spelling.
+fn changes(settings: Option<&Bound<'_, PyDict>>) -> PyResult<Vec<String>> {
+    let mut all = Vec::new();
+    for (key, value) in settings.into_iter().flatten() {
+        let key: String = key.extract()?;
+        let value = to_json(&key, &value)?;
+        all.push(format!("{key}={value}"));
+    }
+    Ok(all)
+}
+
+/// A recipe as a dictionary, as a path, or as text.
+fn read(recipe: &Bound<'_, PyAny>, settings: &[String]) -> PyResult<TrainRecipe> {
+    let wrong = |error: abridge_train::Error| exception(&error.into());
+    if let Ok(dict) = recipe.cast::<PyDict>() {
+        let value = to_json("recipe", dict.as_any())?;
+        let text = toml::to_string(&value)
+            .map_err(|error| exception(&abridge_train::Error::Recipe(error.to_string()).into()))?;
+        return TrainRecipe::parse(&text, settings).map_err(wrong);
+    }
+    if let Ok(text) = recipe.extract::<String>()
+        && (text.contains('\n') || text.contains('='))
+    {
+        return TrainRecipe::parse(&text, settings).map_err(wrong);
+    }
+    let path: PathBuf = recipe.extract()?;
+    TrainRecipe::read(Some(&path), settings).map_err(wrong)
+}

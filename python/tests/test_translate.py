@@ -1,0 +1,138 @@
+"""Translating: whole documents, sentence by sentence, from files."""
+
+from __future__ import annotations
+
+import pathlib
+from typing import Any
+
+import numpy as np
+import pytest
+
+import abridge
+
+SHORT: dict[str, Any] = {"max_length": 12, "beam": 2}
+
+
+def texts(translations: list[abridge.Translation]) -> list[str]:
+    return [translation.text for translation in translations]
+
+
+def test_every_way_gives_the_same(translator: abridge.Translator, document: list[str]) -> None:
+    whole = translator.translate(document, **SHORT)
+    assert len(whole) == len(document)
+    assert str(whole[0]) == whole[0].text
+    session = translator.session()
+    assert texts([session.translate(s, **SHORT) for s in document]) == texts(whole)
+    assert [str(t) for t in translator.stream(iter(document), **SHORT)] == texts(whole)
+    both = translator.translate_documents([document, document[:2]], **SHORT)
+    assert texts(both[0]) == texts(whole)
+    assert texts(both[1]) == texts(whole)[:2]
+
+
+def test_a_session_is_saved_and_goes_on(translator: abridge.Translator, document: list[str]) -> None:
+    session = translator.session()
+    for sentence in document[:3]:
+        session.translate(sentence, **SHORT)
+    assert len(session) == 2 and session.sentences == 3 and session.context_size == 2
+    saved = session.save()
+    expected = session.translate(document[3], **SHORT).text
+    assert translator.restore(saved).translate(document[3], **SHORT).text == expected
+    session.restore(saved)
+    assert session.translate(document[3], **SHORT).text == expected
+    session.clear()
+    assert len(session) == 0 and session
+    alone = translator.translate([document[3]], **SHORT)[0].text
+    assert session.translate(document[3], **SHORT).text == alone
+    with pytest.raises(abridge.Error, match="checksum"):
+        translator.restore(saved[:-1] + bytes([saved[-1] ^ 1]))
+
+
+def test_a_stream_begins_documents_anew(translator: abridge.Translator, document: list[str]) -> None:
+    found = list(translator.stream([document[0], None, document[1]], **SHORT))
+    assert found[1] is None
+    assert str(found[2]) == translator.translate([document[1]], **SHORT)[0].text
+
+
+def test_hypotheses_have_scores_and_arrays(translator: abridge.Translator, document: list[str]) -> None:
+    translation = translator.translate(document[:1], beam=4, n_best=3, max_length=12)[0]
+    scores = [hypothesis.score for hypothesis in translation.hypotheses]
+    assert len(scores) == 3 and scores == sorted(scores, reverse=True)
+    best = translation.hypotheses[0]
+    assert best.text == translation.text and best.score == translation.score
+    assert best.ids.dtype == np.uint32 and best.token_scores.dtype == np.float32
+    assert len(best.tokens) == len(best.ids) == len(best.token_scores)
+    assert best.tokens[-1] == "</s>"
+    # With a length penalty of 1 the score is the mean over words and end.
+    assert best.score == pytest.approx(float(best.token_scores.mean()), abs=1e-4)
+
+
+def test_sampling_depends_on_the_seed_alone(translator: abridge.Translator, document: list[str]) -> None:
+    def draw(seed: int) -> list[str]:
+        return texts(translator.translate(document, sample=True, temperature=2.0, seed=seed, max_length=12))
+
+    assert draw(1) == draw(1)
+    assert draw(1) != draw(2)
+
+
+def test_a_prefix_is_kept(translator: abridge.Translator, document: list[str]) -> None:
+    translation = translator.translate(document[:1], prefix="Anna", **SHORT)[0]
+    assert translation.text.startswith("Anna")
+
+
+def test_attention_over_the_memory(translator: abridge.Translator, document: list[str]) -> None:
+    attention = translator.translate(document[:3], attention=True, **SHORT)[2].attention
+    assert attention is not None
+    assert all(s < len(attention.source) and t < len(attention.target) for s, t in attention.alignment)
+    memory = attention.memory()
+    assert {distance for distance, _, _ in memory} <= {0, 1, 2}
+    for _, words, weights in memory:
+        assert weights.shape == (len(attention.target), len(words))
+        assert (weights >= 0).all() and weights.max() <= 1.0001
+    assert translator.translate(document[:1], **SHORT)[0].attention is None
+
+
+def test_the_memory_of_a_session(translator: abridge.Translator, document: list[str]) -> None:
+    session = translator.session()
+    session.translate(document[0], **SHORT)
+    (memory,) = session.memory()
+    assert memory.tokens[-1] == "</s>"
+    assert memory.entry is not None and memory.entry.shape == (9, 16)
+    assert memory.group_weights is not None
+    assert memory.group_weights.shape == (len(memory.tokens), 9)
+    # Latent Grouping shares each token out.
+    assert np.allclose(memory.group_weights.sum(axis=1), 1.0, atol=1e-5)
+
+
+def test_files_keep_their_format(translator: abridge.Translator, tmp_path: pathlib.Path) -> None:
+    source, target = tmp_path / "film.srt", tmp_path / "film.de.srt"
+    source.write_text("1\n00:00:01,000 --> 00:00:02,000\nIt was old.\n")
+    content = translator.translate_file(source, target, **SHORT)
+    assert target.read_bytes() == content
+    assert b"00:00:01,000 --> 00:00:02,000" in content
+
+
+def test_progress_counts_every_sentence(translator: abridge.Translator, document: list[str]) -> None:
+    counts: list[int] = []
+    translator.translate(document, progress=counts.append, **SHORT)
+    assert sum(counts) == len(document)
+
+
+def test_nothing_gives_nothing(translator: abridge.Translator) -> None:
+    assert translator.translate([]) == []
+    assert translator.translate_documents([[], []]) == [[], []]
+    assert texts(translator.translate(["", "  "])) == ["", ""]
+
+
+def test_scores_add_up(translator: abridge.Translator, document: list[str]) -> None:
+    one, other = translator.score(document[1], ["Nein.", "Ja."], context=document[:1])
+    for score in (one, other):
+        assert score.sum == pytest.approx(float(score.token_scores.sum()), abs=1e-3)
+        assert score.mean == pytest.approx(score.sum / len(score.token_scores))
+    assert one.sum != other.sum
+
+
+def test_a_model_says_what_it_is(translator: abridge.Translator, model: pathlib.Path) -> None:
+    assert translator.context_size == 2 and translator.threads == 2
+    assert translator.languages == ("en", "de")
+    assert len(translator.hash) == 64 and str(translator.path) == str(model)
+    assert "Translator" in repr(translator)
