@@ -240,7 +240,12 @@ impl Prepare {
             Some((source, target)) => (source, Some(target.into())),
             None => (names, None),
         };
-        InputFiles { source: source.into(), target, docids: None, format: self.format.clone() }
+        InputFiles {
+            source: source.into(),
+            target,
+            format: self.format.clone(),
+            ..InputFiles::default()
+        }
     }
 }
 

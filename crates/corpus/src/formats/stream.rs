@@ -74,6 +74,8 @@ impl DocumentStream {
                     ended: FxHashMap::default(),
                     unnamed: 0,
                     pieces: 1,
+                    repeated_ids: false,
+                    renamed: None,
                 }))
             }
             (Format::Jsonl, None) if input.docids.is_none() => {
@@ -83,6 +85,15 @@ impl DocumentStream {
             _ => Kind::Whole(read(input)?.documents.into_iter()),
         };
         Ok(Self { kind, read: read_bytes })
+    }
+
+    /// Takes a document id that comes back for that of another document, instead of a mistake.
+    #[must_use]
+    pub fn with_repeated_ids(mut self) -> Self {
+        if let Kind::Lines(lines) = &mut self.kind {
+            lines.repeated_ids = true;
+        }
+        self
     }
 
     /// Bytes of the files that were read so far, as they are on the disk.
@@ -112,6 +123,10 @@ struct Lines {
     unnamed: usize,
     /// Parts of the current document, if lines of it were passed over.
     pieces: usize,
+    /// Whether an id that comes back names another document.
+    repeated_ids: bool,
+    /// What the current document is called instead of its id, if that has come back.
+    renamed: Option<String>,
 }
 
 /// What a line says.
@@ -183,7 +198,9 @@ impl Lines {
         if let Some(last) = self.last_id.take() {
             self.ended.insert(hash(&last), docids.number as u32 - 1);
         }
-        if let Some(ended) = self.ended.get(&hash(&id)) {
+        let ended = self.ended.get(&hash(&id));
+        self.renamed = ended.map(|_| format!("{id}@{}", docids.number));
+        if let (Some(ended), false) = (ended, self.repeated_ids) {
             return Err(docids
                 .error(format!(
                     "document `{id}` appears again, after it ended at line {ended} and another \
@@ -204,6 +221,7 @@ impl Lines {
     fn begin_or_go_on(&mut self) {
         if let (None, Some(id)) = (&self.current, &self.last_id) {
             self.pieces += 1;
+            let id = self.renamed.as_ref().unwrap_or(id);
             let name = match self.pieces {
                 1 => id.clone(),
                 piece => format!("{id}/{piece}"),
@@ -335,6 +353,22 @@ mod tests {
         let shapes: Vec<_> = documents.iter().map(|d| (d.id.as_str(), d.segments.len())).collect();
         assert_eq!(shapes, [("x", 2), ("x/2", 1)]);
         assert_eq!(skipped.len(), 2);
+    }
+
+    #[test]
+    fn an_id_that_comes_back_is_a_mistake_or_another_document() {
+        let folder = tempfile::tempdir().unwrap();
+        let source = write(folder.path(), "a.en", b"one\ntwo\nthree\nfour\n");
+        write(folder.path(), "a.docids", b"x\ny\nx\nx\n");
+        let error = all(&Input::new(&source), 0).unwrap_err().to_string();
+        assert!(error.contains("a.docids:3: document `x` appears again"), "{error}");
+        let mut stream = DocumentStream::open(&Input::new(&source)).unwrap().with_repeated_ids();
+        let mut shapes = Vec::new();
+        while let Some(document) = stream.next(&mut BadLines::default()).unwrap() {
+            shapes.push((document.id, document.segments.len()));
+        }
+        let expected = [("x", 1), ("y", 1), ("x@3", 2)];
+        assert_eq!(shapes, expected.map(|(id, count)| (id.to_owned(), count)));
     }
 
     #[test]

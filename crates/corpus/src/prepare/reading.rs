@@ -192,6 +192,9 @@ impl<'a> Reader<'a> {
         let mut number = 0;
         for part in split.files {
             let mut stream = DocumentStream::open(&part.input(self.request.data)?)?;
+            if part.repeated_ids {
+                stream = stream.with_repeated_ids();
+            }
             let mut sentences = 0;
             while let Some(mut document) = stream.next(&mut self.bad)? {
                 sentences += document.segments.len();

@@ -108,6 +108,9 @@ pub struct InputFiles {
     /// The format, if it should not be guessed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub format: Option<String>,
+    /// Whether a document id that comes back names another document; otherwise it is an error.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub repeated_ids: bool,
 }
 
 impl InputFiles {
