@@ -111,7 +111,7 @@ fn memory_grows_with_the_context_and_less_with_groups() {
     command.assert().success();
     let csv = fs::read_to_string(folder.path().join("reproduction/memory-tiny.csv")).unwrap();
     let value = |model: &str, context: usize, metric: &str| -> f64 {
-        let start = format!("en-de,{model},{context},{metric},");
+        let start = format!("en-de,{model},{context},\"\",{metric},");
         let line = csv.lines().find(|line| line.starts_with(&start)).unwrap();
         line[start.len()..].split(',').next().unwrap().parse().unwrap()
     };
