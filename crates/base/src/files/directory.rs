@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use super::output::refused;
 use super::pending::{parent, sync_directory};
@@ -9,8 +10,8 @@ use super::temporary::{OLD, Temporary, clear, name_beside, named};
 use crate::manifest::names_in;
 use crate::{Error, Result};
 
-/// Other writers of the same directory that may come in between before one gives up.
-const MOST_TRIES: usize = 100;
+/// How long others are waited for, in hundredths of a second; a replacement takes a few.
+const LONGEST_WAIT: usize = 3_000;
 
 /// The files of a directory that are ours; nothing if none of it is.
 type Own = dyn Fn(&Path) -> Option<Vec<String>>;
@@ -46,9 +47,12 @@ impl OutputDirectory {
             let problem = format!("{} is not a directory", file.display());
             return Err(refused(target, &problem, "name another directory to write"));
         }
-        recover(target, &own);
-        check(target, &own)?;
         let folder = parent(target);
+        if folder.is_dir() {
+            let _alone = alone(folder);
+            recover(target, &own);
+            check(target, &own)?;
+        }
         fs::create_dir_all(folder).map_err(|error| Error::io("create", folder, error))?;
         clear(target);
         let private = fs::symlink_metadata(target).is_ok();
@@ -69,43 +73,47 @@ impl OutputDirectory {
         let Self { target, mut work, own } = self;
         let failed = |error| Error::io("write", &target, error);
         sync_all(work.path())?;
-        let mut tries = 0;
-        let (previous, names) = loop {
-            // Hours may have passed since it was looked at.
-            check(&target, &own)?;
-            // Asked now: once it is set aside, another process may be clearing it away.
-            let names = own(&target).unwrap_or_default();
-            let previous = name_beside(&target, OLD).map_err(failed)?;
-            let set_aside = match fs::symlink_metadata(&target) {
-                Ok(metadata) => {
-                    keep_modes(&target, work.path(), &metadata);
-                    fs::rename(&target, &previous)
-                }
-                Err(_) => Ok(()),
-            };
-            let Err(error) = set_aside.and_then(|()| work.rename(&target)) else {
-                break (previous, names);
-            };
-            // Another process may have put its own there in between; that one is replaced, too.
-            if target.exists() {
-                remove_files(&previous, names);
-            } else {
-                // There may be none.
-                let _ = fs::rename(&previous, &target);
+        let _alone = alone(parent(&target));
+        // Hours may have passed since it was looked at.
+        check(&target, &own)?;
+        let previous = name_beside(&target, OLD).map_err(failed)?;
+        let names = match fs::symlink_metadata(&target) {
+            Ok(metadata) => {
+                keep_modes(&target, work.path(), &metadata);
+                let names = own(&target).unwrap_or_default();
+                fs::rename(&target, &previous).map_err(failed)?;
+                Some(names)
             }
-            tries += 1;
-            if tries == MOST_TRIES {
-                return Err(failed(error));
-            }
+            Err(_) => None,
         };
+        if let Err(error) = work.rename(&target) {
+            // There may be none to put back.
+            let _ = fs::rename(&previous, &target);
+            return Err(failed(error));
+        }
         sync_directory(parent(&target))?;
-        if !remove_files(&previous, names) {
+        if names.is_some_and(|names| !remove_files(&previous, names)) {
             let problem = "something was put into the directory while it was replaced";
             let remedy = format!("it is kept in {}", previous.display());
             return Err(Error::new(problem).in_file(&target).remedy(remedy));
         }
         Ok(())
     }
+}
+
+/// Keeps other processes from replacing anything in the same folder, as long as it lives: what one
+/// has set aside must not be taken for something that was left by a kill. Where the folder cannot
+/// be locked, or not soon, this goes on without.
+fn alone(folder: &Path) -> Option<fs::File> {
+    let lock = fs::File::open(folder).ok()?;
+    for _ in 0..LONGEST_WAIT {
+        match lock.try_lock() {
+            Ok(()) => return Some(lock),
+            Err(fs::TryLockError::WouldBlock) => std::thread::sleep(Duration::from_millis(10)),
+            Err(fs::TryLockError::Error(_)) => return None,
+        }
+    }
+    None
 }
 
 /// Puts back, or clears away, what a process that was killed while replacing has set aside.
@@ -121,30 +129,6 @@ fn recover(target: &Path, own: &Own) {
 
 /// Refuses a target with anything in it that is not ours.
 fn check(target: &Path, own: &Own) -> Result<()> {
-    loop {
-        let before = identity(target);
-        let found = check_once(target, own);
-        // One that was replaced meanwhile says nothing about the one that is there now.
-        if found.is_ok() || identity(target) == before {
-            return found;
-        }
-    }
-}
-
-fn identity(target: &Path) -> Option<(u64, u64)> {
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::MetadataExt;
-        fs::symlink_metadata(target).ok().map(|metadata| (metadata.dev(), metadata.ino()))
-    }
-    #[cfg(not(unix))]
-    {
-        let _ = target;
-        None
-    }
-}
-
-fn check_once(target: &Path, own: &Own) -> Result<()> {
     let Ok(metadata) = fs::symlink_metadata(target) else { return Ok(()) };
     if metadata.is_symlink() {
         let to = fs::read_link(target).unwrap_or_default();

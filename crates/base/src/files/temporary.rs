@@ -5,7 +5,7 @@
 //! what is in use. A directory that is about to be replaced waits under a name with `.old`.
 
 use std::ffi::OsString;
-use std::fs::{self, File};
+use std::fs::{self, File, TryLockError};
 use std::path::{Path, PathBuf};
 
 use crate::{Error, Result};
@@ -39,7 +39,7 @@ impl Temporary {
                 options.mode(if private { 0o600 } else { 0o666 });
             }
             let _ = private;
-            options.open(path)
+            options.open(path).map(Some)
         })
     }
 
@@ -54,20 +54,28 @@ impl Temporary {
             }
             let _ = private;
             builder.create(path)?;
-            File::open(path)
+            match File::open(path) {
+                // Somebody who is clearing up was faster.
+                Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
+                opened => opened.map(Some),
+            }
         })
     }
 
-    fn make(target: &Path, create: &dyn Fn(&Path) -> std::io::Result<File>) -> Result<Self> {
+    fn make(
+        target: &Path,
+        create: &dyn Fn(&Path) -> std::io::Result<Option<File>>,
+    ) -> Result<Self> {
         let failed = |error| Error::io("write", target, error);
         loop {
             let path = name_beside(target, PART).map_err(failed)?;
             match create(&path) {
-                Ok(handle) => {
-                    // Where locks are unknown nothing is taken for left over, either.
-                    let _ = handle.try_lock();
-                    // Somebody who was clearing up may have had it before it was locked.
-                    if path.symlink_metadata().is_ok() {
+                Ok(None) => {}
+                Ok(Some(handle)) => {
+                    // Somebody who is clearing up may have it before it is locked here. Where locks are
+                    // unknown nothing is taken for left over, either.
+                    let is_taken = matches!(handle.try_lock(), Err(TryLockError::WouldBlock));
+                    if !is_taken && path.symlink_metadata().is_ok() {
                         return Ok(Self { path, handle, keep: false });
                     }
                 }
@@ -107,7 +115,7 @@ impl Drop for Temporary {
 /// A fresh name in the folder of `target`.
 pub fn name_beside(target: &Path, ending: &str) -> std::io::Result<PathBuf> {
     let mut random = [0; DIGITS / 2];
-    getrandom::fill(&mut random).map_err(std::io::Error::other)?;
+    getrandom::fill(&mut random).map_err(|error| std::io::Error::other(error.to_string()))?;
     let mut name = prefix(target);
     name.push(format!("{:032x}{ending}", u128::from_le_bytes(random)));
     Ok(target.with_file_name(name))
@@ -115,8 +123,14 @@ pub fn name_beside(target: &Path, ending: &str) -> std::io::Result<PathBuf> {
 
 /// Removes what processes that no longer live have left beside `target`.
 pub fn clear(target: &Path) {
-    let is_left = |path: &&PathBuf| File::open(path).is_ok_and(|file| file.try_lock().is_ok());
-    named(target, PART).iter().filter(is_left).for_each(|path| remove(path));
+    for path in named(target, PART) {
+        // The lock is held until it is gone.
+        if let Ok(file) = File::open(&path)
+            && file.try_lock().is_ok()
+        {
+            remove(&path);
+        }
+    }
 }
 
 /// Files and folders with temporary names of `target`.

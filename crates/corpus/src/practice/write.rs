@@ -31,11 +31,17 @@ impl Practice {
                 .of_kind(Kind::Usage));
         }
         let output = OutputDirectory::begin(directory, |_| None)?;
-        for (name, content) in &files {
-            write_new(&output.path().join(name), content.as_bytes())?;
-        }
+        self.write_into(language, output.path())?;
         output.finish()?;
         Ok(files.into_iter().map(|(name, _)| directory.join(name)).collect())
+    }
+
+    /// Writes the same files into a directory that is being made.
+    pub(crate) fn write_into(&self, language: PracticeLanguage, directory: &Path) -> Result<()> {
+        for (name, content) in self.files(language)? {
+            write_new(&directory.join(name), content.as_bytes())?;
+        }
+        Ok(())
     }
 
     /// Names and contents of the files.

@@ -35,7 +35,9 @@ pub fn prepare_practice(
         .map_err(|error| Error::new(format!("cannot describe the practice corpus: {error}")))?;
     let generate = |staging: &std::path::Path| {
         let practice = generate(config)?;
-        practice.write(config.language, &staging.join("text"))?;
+        let text = staging.join("text");
+        std::fs::create_dir(&text).map_err(|error| Error::io("create", &text, error))?;
+        practice.write_into(config.language, &text)?;
         let splits =
             [("train", practice.train), ("valid", practice.valid), ("test", practice.test)];
         splits
