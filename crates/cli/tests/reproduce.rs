@@ -132,7 +132,7 @@ fn what_cannot_be_run_is_refused_with_a_reason() {
         (&["--table", "en-de", "--only", "grouping@7"], "chooses no cell"),
         (&["--table", "en-de", "--pair", "en-fr"], "leave --pair out"),
         (&["--table", "en-de", "--budget", "soon"], "not a time"),
-        (&["--table", "comet"], "needs --comet"),
+        (&["--table", "comet"], "need --comet"),
         (&["--table", "en-dee"], "possible values"),
     ] {
         abridge(folder.path())

@@ -39,10 +39,10 @@ pub(super) fn open(path: &Path, read: &Arc<AtomicU64>) -> Result<Bytes> {
     let start = raw.fill_buf().map_err(failed)?;
     let (mut reader, compression): (Box<dyn BufRead + Send>, _) = if start.starts_with(GZIP) {
         let decoder = flate2::bufread::MultiGzDecoder::new(raw);
-        (Box::new(BufReader::with_capacity(BLOCK, decoder)), Some("gzip"))
+        (Box::new(BufReader::with_capacity(BLOCK, Sticky::new(decoder))), Some("gzip"))
     } else if start.starts_with(zstandard::MAGIC) {
         let frames = Frames { state: Some(State::Between(Box::new(raw))) };
-        (Box::new(BufReader::with_capacity(BLOCK, frames)), Some("Zstandard"))
+        (Box::new(BufReader::with_capacity(BLOCK, Sticky::new(frames))), Some("Zstandard"))
     } else if path.extension().is_some_and(|ending| ending == "gz" || ending == "zst") {
         // The error says so.
         TextFile::read(path)?;
@@ -55,6 +55,31 @@ pub(super) fn open(path: &Path, read: &Arc<AtomicU64>) -> Result<Bytes> {
         TextFile::read(path)?;
     }
     Ok(Bytes { reader, compression })
+}
+
+/// Says again what went wrong whenever it is read on: after an error, a decoder may claim its end.
+struct Sticky<R> {
+    inner: R,
+    problem: Option<(io::ErrorKind, String)>,
+}
+
+impl<R> Sticky<R> {
+    fn new(inner: R) -> Self {
+        Self { inner, problem: None }
+    }
+}
+
+impl<R: Read> Read for Sticky<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        if let Some((kind, problem)) = &self.problem {
+            return Err(io::Error::new(*kind, problem.clone()));
+        }
+        self.inner.read(buffer).inspect_err(|error| {
+            if error.kind() != io::ErrorKind::Interrupted {
+                self.problem = Some((error.kind(), error.to_string()));
+            }
+        })
+    }
 }
 
 struct Counted<R> {
@@ -80,7 +105,28 @@ struct Frames {
 
 enum State {
     Between(Source),
-    Inside(Box<Decoder>),
+    Inside(Frame),
+}
+
+/// A frame that is being read.
+struct Frame {
+    decoder: Box<Decoder>,
+    /// The size that its header claims.
+    content: Option<u64>,
+    read: u64,
+}
+
+impl Frame {
+    /// Refuses a frame that ended before all that it promised was there.
+    fn check_end(&self) -> Result<(), String> {
+        if !self.decoder.decoder.is_finished() {
+            return Err("it is cut off".into());
+        }
+        if self.content.is_some_and(|expected| expected != self.read) {
+            return Err(format!("{} bytes, but its header says {:?}", self.read, self.content));
+        }
+        zstandard::check_sum(&self.decoder.decoder)
+    }
 }
 
 fn damaged(problem: String) -> io::Error {
@@ -97,18 +143,21 @@ impl Read for Frames {
                         return Ok(0);
                     }
                     zstandard::check_window(source.fill_buf()?).map_err(damaged)?;
+                    let content = zstandard::content_size(source.fill_buf()?);
                     let decoder =
                         Decoder::new(source).map_err(|error| damaged(error.to_string()))?;
-                    self.state = Some(State::Inside(Box::new(decoder)));
+                    let decoder = Box::new(decoder);
+                    self.state = Some(State::Inside(Frame { decoder, content, read: 0 }));
                 }
-                Some(State::Inside(mut decoder)) => {
-                    let read = decoder.read(buffer)?;
+                Some(State::Inside(mut frame)) => {
+                    let read = frame.decoder.read(buffer)?;
                     if read > 0 || buffer.is_empty() {
-                        self.state = Some(State::Inside(decoder));
+                        frame.read += read as u64;
+                        self.state = Some(State::Inside(frame));
                         return Ok(read);
                     }
-                    zstandard::check_sum(&decoder.decoder).map_err(damaged)?;
-                    self.state = Some(State::Between(decoder.into_inner()));
+                    frame.check_end().map_err(damaged)?;
+                    self.state = Some(State::Between(frame.decoder.into_inner()));
                 }
             }
         }

@@ -85,6 +85,11 @@ pub(super) fn check_window(start: &[u8]) -> Result<(), String> {
     Header::read(start).map_or(Ok(()), |header| header.check_window())
 }
 
+/// How many bytes a frame claims to hold, if it says so.
+pub(super) fn content_size(start: &[u8]) -> Option<u64> {
+    Header::read(start)?.content
+}
+
 /// Refuses a frame that was decoded to its end and does not fit its checksum, where it has one.
 pub(super) fn check_sum(decoder: &FrameDecoder) -> Result<(), String> {
     match decoder.get_checksum_from_data() {

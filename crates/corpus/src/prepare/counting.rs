@@ -36,8 +36,10 @@ pub struct Counting {
 }
 
 impl Counting {
-    /// Starts the threads.
+    /// Starts the threads: no more than the machine can run at once, whatever was asked for.
     pub fn start(threads: usize) -> Self {
+        let most = std::thread::available_parallelism().map_or(1, usize::from);
+        let threads = threads.clamp(1, most);
         let (jobs, queue) = channel::<(usize, Job)>();
         let (done, results) = channel();
         let queue = Arc::new(Mutex::new(queue));
@@ -53,7 +55,7 @@ impl Counting {
                 }
             })
         };
-        let threads = (0..threads.max(1)).map(start).collect();
+        let threads = (0..threads).map(start).collect();
         Self {
             jobs: Some(jobs),
             results,

@@ -234,10 +234,7 @@ mod tests {
         assert!(problem("a.npy", npy("|i1", "(4,)", &one)).contains("8 bits"));
         assert!(problem("a.npy", npy("<f4", "(2,)", &one)).contains("the shape [2] needs"));
         let huge = format!("({0}, {0})", u32::MAX);
-        assert!(
-            problem("a.npy", npy("<f4", &huge, &one)).contains("countless")
-                || problem("a.npy", npy("<f4", &huge, &one)).contains("needs")
-        );
+        assert!(problem("a.npy", npy("<f4", &huge, &one)).contains("beyond all bounds"));
         assert!(problem("a.npy", npy("<f4", "(-1,)", &one)).contains("not understood"));
         assert!(problem("a.npy", b"no array".to_vec()).contains("not an array"));
         let nan = npy("<f4", "(1,)", &floats(&[f32::NAN]));
