@@ -24,8 +24,7 @@ pub struct Attended {
 /// A row of the memory as a translation sees it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MemoryRow {
-    /// The slot, in the order of [`ModelConfig::slots`](crate::ModelConfig::slots); the last one
-    /// after them is the sentence's own.
+    /// The slot, as the memory layout numbers them; the one after the last is the sentence's own.
     pub slot: usize,
     /// The row within the entry. In models that join texts it is the token of the sentence, and
     /// the break after a sentence stands for its end.

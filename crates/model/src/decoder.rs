@@ -45,7 +45,7 @@ pub struct Decoder {
 }
 
 /// Self-attention or a recurrent unit, cross-attention, context attention where there is one,
-/// feed-forward. [`Order`] says what follows what.
+/// feed-forward. `Order` says what follows what.
 #[derive(Module, Debug)]
 pub struct DecoderLayer {
     /// Each word looks at those before it.
