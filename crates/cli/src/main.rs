@@ -58,6 +58,18 @@ enum Command {
     Translate(Box<commands::translate::Translate>),
 }
 
+/// Logs to standard error what `RUST_LOG` asks for, such as `info` or `abridge_serve=debug`.
+fn log() {
+    use tracing_subscriber::filter::{LevelFilter, Targets};
+    use tracing_subscriber::prelude::*;
+    let wanted = std::env::var("RUST_LOG").ok().and_then(|text| text.parse().ok());
+    let wanted = wanted.unwrap_or_else(|| Targets::new().with_default(LevelFilter::ERROR));
+    // Where nobody reads our errors any more, a message about that would be a panic.
+    let lines =
+        tracing_subscriber::fmt::layer().with_writer(std::io::stderr).log_internal_errors(false);
+    tracing_subscriber::registry().with(lines.with_filter(wanted)).init();
+}
+
 fn main() -> ExitCode {
     exit::guarded(run)
 }
@@ -73,12 +85,7 @@ fn run() -> ExitCode {
         Ok(cli) => cli,
         Err(error) => return exit::usage(&error),
     };
-    tracing_subscriber::fmt()
-        .with_env_filter(tracing_subscriber::EnvFilter::from_default_env())
-        .with_writer(std::io::stderr)
-        // Where nobody reads our errors any more, a message about that would be a panic.
-        .log_internal_errors(false)
-        .init();
+    log();
     exit::code(match cli.command {
         Command::Average(command) => command.run(),
         Command::Completions(command) => command.run(Cli::command()),

@@ -3,6 +3,7 @@
 //! What a real one does is tested with one (`crates/cli/tests/serving/replicas.rs`). This one answers as
 //! a real one would to the server's scripts, told apart by the number of their arguments, until it is
 //! told to be silent.
+#![cfg(feature = "redis")]
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod common;

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use abridge_base::files::{OutputFile, Outputs};
 use abridge_corpus::{Document, Format, Input, read};
 use abridge_evaluate::inspect::{GroupStatistics, InspectedDocument, InspectedSentence, Inspector};
-use abridge_evaluate::picture::{Svg, png};
+use abridge_evaluate::picture::{HAS_PNG, Svg, png};
 use abridge_model::DeviceKind;
 use abridge_translate::BeamSettings;
 use anyhow::{Context, ensure};
@@ -48,7 +48,7 @@ pub struct Inspect {
     /// Writes a picture.
     #[arg(long, value_name = "FILE")]
     svg: Option<PathBuf>,
-    /// Writes the same picture as pixels.
+    /// Writes the same picture as pixels (only in a build with the feature png).
     #[arg(long, value_name = "FILE")]
     png: Option<PathBuf>,
     /// Writes a page on which each token shows its weights.
@@ -98,6 +98,10 @@ const PART: usize = 256;
 impl Inspect {
     /// Looks, and shows or writes.
     pub fn run(&self) -> anyhow::Result<()> {
+        ensure!(
+            HAS_PNG || self.png.is_none(),
+            "this build draws no PNG; write --svg, or build with `--features png`"
+        );
         let input = match &self.target {
             Some(target) => Input::parallel(&self.input, target),
             None => Input::new(&self.input),

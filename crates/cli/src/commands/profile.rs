@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use abridge_base::files::{OutputFile, Outputs, read_text};
 use abridge_base::{Error, tell};
-use abridge_evaluate::picture::{LineChart, png};
+use abridge_evaluate::picture::{HAS_PNG, LineChart, png};
 use abridge_evaluate::profile::{
     ProfilePoint, ProfileSettings, has_context, memory_chart, profile, profile_table, time_chart,
 };
@@ -63,7 +63,8 @@ pub struct Profile {
     /// Hypotheses that are followed at once.
     #[arg(long, default_value_t = ProfileSettings::default().beam)]
     beam: usize,
-    /// Writes memory.svg, memory.png, time.svg, time.png, profile.md and profile.json there.
+    /// Writes memory.svg, time.svg, profile.md and profile.json there; a build with the feature png
+    /// adds memory.png and time.png.
     #[arg(long, short, alias = "out", value_name = "DIR")]
     output: Option<PathBuf>,
     /// Where to compute. Only the memory of the processor is counted.
@@ -160,6 +161,8 @@ impl Profile {
 
 fn draw(chart: &LineChart, as_png: &OutputFile, as_svg: &OutputFile) -> anyhow::Result<()> {
     let svg = chart.draw().standalone(&chart.title);
-    as_png.write(&png(&svg, 2.0)?)?;
+    if HAS_PNG {
+        as_png.write(&png(&svg, 2.0)?)?;
+    }
     Ok(as_svg.write(svg.as_bytes())?)
 }

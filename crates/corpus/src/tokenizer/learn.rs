@@ -2,7 +2,7 @@
 //!
 //! Written for this crate because the trainer of the `tokenizers` library counts in 32 bits, applies
 //! its length limit after the fact, and pays for thread hand-over at each of 20,000 merges. The
-//! result is the same kind of model and is handed to that library.
+//! result is the same kind of model, and that library reads it.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;

@@ -7,6 +7,7 @@
 mod bpe;
 mod encoder;
 mod learn;
+mod merges;
 pub(crate) mod normalise;
 mod parallel;
 pub mod sentencepiece;
@@ -93,7 +94,7 @@ impl Tokenizer {
         let write = abridge_base::files::replace;
         match &self.kind {
             Kind::BytePairs(pairs) => {
-                write(&files.json, pairs.to_json()?.as_bytes())?;
+                write(&files.json, pairs.to_json().as_bytes())?;
                 Ok(vec![files.json])
             }
             Kind::Imported(imported) => {

@@ -28,6 +28,23 @@ fn byte_pairs(tokenizer: &Tokenizer) -> &BytePairs {
     }
 }
 
+/// Python's `tokenizers` reads the same file and comes to the same ids: see `reference/make.py`.
+#[test]
+fn ids_and_texts_are_those_of_the_tokenizers_library() {
+    let tokenizer = trained(160);
+    assert_eq!(byte_pairs(&tokenizer).to_json(), include_str!("reference/tokenizer.json"));
+    let cases: Vec<(String, Vec<u32>, String)> =
+        serde_json::from_str(include_str!("reference/cases.json")).unwrap();
+    assert_eq!(cases.len(), 1500);
+    for (text, ids, decoded) in cases {
+        assert_eq!(tokenizer.encode(&text), ids, "{text:?}");
+        assert_eq!(tokenizer.decode(&ids), decoded, "{text:?}");
+        if !ids.contains(&UNKNOWN) {
+            assert_eq!(decoded, tokenizer.normalise(&text));
+        }
+    }
+}
+
 #[test]
 fn special_tokens_have_their_places() {
     let tokenizer = trained(160);
@@ -69,7 +86,7 @@ fn saved_loaded_and_the_same() {
     let files = tokenizer.save(directory.path(), "source").unwrap();
     assert_eq!(files, [directory.path().join("tokenizer.source.json")]);
     let again = Tokenizer::load(directory.path(), "source").unwrap();
-    assert_eq!(byte_pairs(&again).to_json().unwrap(), byte_pairs(&tokenizer).to_json().unwrap());
+    assert_eq!(byte_pairs(&again).to_json(), byte_pairs(&tokenizer).to_json());
     for line in LINES {
         assert_eq!(again.encode(line), tokenizer.encode(line));
     }
@@ -81,7 +98,7 @@ fn saved_loaded_and_the_same() {
 fn foreign_and_damaged_files_are_refused_with_a_reason() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("tokenizer.json");
-    let good = byte_pairs(&trained(160)).to_json().unwrap();
+    let good = byte_pairs(&trained(160)).to_json();
     let cases = [
         (good.replace("NFKC", "NFC"), "`normalizer`"),
         (good.replace("</s>\":2", "</s>\":7"), "not a usable tokenizer"),
@@ -112,29 +129,6 @@ fn threads_change_nothing() {
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(3000))]
-
-    /// The short way to the ids and back equals the way through every step of `tokenizer.json`.
-    #[test]
-    fn fast_path_equals_reference(
-        text in prop_oneof![
-            "\\PC{0,30}",
-            "[a-z .,!▁<>/äß\u{308}\u{a0}\u{ad}\u{200b}\u{85}\t½ﬁ´\u{7}漢0-9€…–]{0,60}",
-            any::<String>(),
-        ]
-    ) {
-        thread_local! { static TOKENIZER: Tokenizer = trained(160); }
-        TOKENIZER.with(|tokenizer| {
-            let ids = tokenizer.encode(&text);
-            let reference = byte_pairs(tokenizer);
-            prop_assert_eq!(&ids, &reference.encode_by_reference(&text).unwrap());
-            let decoded = tokenizer.decode(&ids);
-            prop_assert_eq!(&decoded, &reference.decode_by_reference(&ids).unwrap());
-            if !ids.contains(&UNKNOWN) {
-                prop_assert_eq!(&decoded, &tokenizer.normalise(&text));
-            }
-            Ok(())
-        })?;
-    }
 
     /// Whatever the text, a tokenizer trained on it spells it without unknown pieces.
     #[test]

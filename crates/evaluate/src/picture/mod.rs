@@ -9,6 +9,7 @@ mod bars;
 mod chart;
 mod grid;
 mod page;
+#[cfg(feature = "png")]
 mod raster;
 mod svg;
 mod table;
@@ -17,9 +18,20 @@ pub use bars::BarChart;
 pub use chart::{LineChart, Series};
 pub use grid::Grid;
 pub use page::page;
+#[cfg(feature = "png")]
 pub use raster::png;
 pub use svg::{Anchor, Svg, Text, text_width};
 pub use table::html_table;
+
+/// Whether this build draws PNG: the drawing takes longer to compile than most of abridge.
+pub const HAS_PNG: bool = cfg!(feature = "png");
+
+/// Draws a standalone SVG at `scale` pixels per unit.
+#[cfg(not(feature = "png"))]
+pub fn png(_svg: &str, _scale: f32) -> abridge_corpus::Result<Vec<u8>> {
+    let error = abridge_corpus::Error::new("this build draws no PNG");
+    Err(error.remedy("write SVG, or build with `--features png`"))
+}
 
 /// Colours of series that can be told apart on light and dark ground, in the order of use.
 pub const COLOURS: [&str; 10] = [

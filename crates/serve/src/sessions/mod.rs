@@ -6,8 +6,13 @@
 //!
 //! A session belongs to the key that began it. For every other key it does not exist.
 
+#[cfg(any(feature = "redis", test))]
 mod breaker;
 mod memory;
+#[cfg(feature = "redis")]
+mod redis;
+#[cfg(not(feature = "redis"))]
+#[path = "without_redis.rs"]
 mod redis;
 
 use abridge_translate::{Session, Translator};
