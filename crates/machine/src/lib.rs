@@ -8,7 +8,7 @@
 //! | [`instructions`] | to run a loop that was compiled for instructions that not every processor has | the processor is asked before |
 //! | [`product`] | the `gemm` crate takes pointers | a [`product::Matrix`] lies inside its slice, which is checked when it is made |
 //! | [`int8`], [`half`] | such instructions; loads and stores by address | the processor is asked before; only arrays of the right size are loaded and stored |
-//! | [`tiles`] | instructions that the compiler does not know, as assembly | a [`tiles::TileUnit`] proves that they are there; lengths are compared before |
+//! | [`bf16`] | instructions that the compiler does not know, as assembly; loads and stores by address | a [`bf16::Bf16Unit`] proves that they are there; lengths are compared before |
 //! | [`mod@file`] | a mapped file can change | ours are replaced as a whole, never written in place |
 //! | [`allocator`] | an allocator; two functions of the C library | everything is handed on to the system's allocator |
 //!
@@ -18,12 +18,12 @@
 #![allow(unsafe_code, reason = "it is what this crate is for")]
 
 pub mod allocator;
+pub mod bf16;
 pub mod file;
 pub mod half;
 pub mod instructions;
 pub mod int8;
 pub mod memory;
 pub mod product;
-pub mod tiles;
 
 pub use instructions::{AHEAD, CACHE_LINE, Instructions, prefetch, vectorised};

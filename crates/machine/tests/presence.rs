@@ -3,8 +3,8 @@
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use abridge_machine::Instructions;
+use abridge_machine::bf16::Kind;
 use abridge_machine::int8::Path;
-use abridge_machine::tiles::TileUnit;
 
 /// The names of instructions that Linux lists for the first processor.
 fn listed() -> Option<Vec<String>> {
@@ -30,5 +30,6 @@ fn what_the_system_lists_is_used() {
     assert_eq!(Path::Vnni.is_available(), has(&["avx512f", "avx512bw", "avx512_vnni"]));
     assert_eq!(Path::Avx2.is_available(), has(&["avx2"]));
     assert_eq!(abridge_machine::half::columns().is_some(), is_avx512 || is_avx2 && has(&["f16c"]));
-    assert_eq!(TileUnit::is_here(), is_avx512 && has(&["amx_tile", "amx_bf16"]));
+    assert_eq!(Kind::Amx.is_here(), is_avx512 && has(&["amx_tile", "amx_bf16"]));
+    assert_eq!(Kind::Avx512.is_here(), is_avx512 && has(&["avx512_bf16"]));
 }

@@ -3,7 +3,7 @@
 use std::io::Write;
 
 use abridge_model::DeviceKind;
-use abridge_model::ops::{Instructions, Int8Path, Precision};
+use abridge_model::ops::{Bf16Kind, Instructions, Int8Path};
 
 /// Prints the version and what speed depends on.
 pub fn run() -> anyhow::Result<()> {
@@ -15,8 +15,10 @@ pub fn run() -> anyhow::Result<()> {
     let mpi = if cfg!(feature = "mpi") { "yes" } else { "no (cargo feature mpi)" };
     writeln!(out, "instructions:  {}", Instructions::here())?;
     writeln!(out, "int8 products: {}", Int8Path::here())?;
-    let bf16 =
-        if Precision::Bf16.is_faster_here() { "with AMX" } else { "no faster than f32 (no AMX)" };
+    let bf16 = Bf16Kind::fastest()
+        .map_or("no faster than f32 (neither AMX nor AVX-512 BF16)".to_owned(), |kind| {
+            format!("with {kind}")
+        });
     writeln!(out, "bf16 products: {bf16}")?;
     writeln!(out, "threads:       {threads}")?;
     writeln!(out, "devices:       {}", devices.join(", "))?;

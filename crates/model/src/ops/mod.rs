@@ -21,6 +21,7 @@ use crate::config::{Activation, Normaliser};
 use crate::dropout::DropoutMask;
 use crate::packed::Segments;
 
+pub use abridge_machine::bf16::Kind as Bf16Kind;
 pub use abridge_machine::int8::Path as Int8Path;
 pub use fixed_attention::{FixedKeys, fixed_attention};
 pub use kernels::adam::Rates as AdamRates;

@@ -1,14 +1,14 @@
 //! Products whose operands are rounded to bfloat16 and whose sums are taken in `f32`.
 //!
-//! Where the processor has AMX, that multiplies. Elsewhere operands are rounded likewise and
+//! Where the processor has AMX or AVX-512 BF16, that multiplies. Elsewhere operands are rounded likewise and
 //! the products are those of `f32`: as slow as without rounding, but a run that was begun on one
 //! machine goes on on another.
 
 use std::cell::RefCell;
 use std::ops::Range;
 
+use abridge_machine::bf16::{Bf16Unit, DEPTH, ROWS, SIDE, Tile};
 use abridge_machine::product::{Before, Matrix, MatrixMut, multiply};
-use abridge_machine::tiles::{DEPTH, ROWS, SIDE, Tile, TileUnit};
 use abridge_machine::vectorised;
 use half::bf16;
 
@@ -21,7 +21,7 @@ type Tiles = [Tile; 2];
 
 /// `out = scale * a b`, or `out += scale * a b`, on one thread; the shapes fit.
 pub fn bf16_product(out: MatrixMut<'_>, a: Matrix<'_>, b: Matrix<'_>, scale: f32, before: Before) {
-    match TileUnit::take() {
+    match Bf16Unit::take() {
         Some(unit) if a.columns() > 0 => on_tiles(&unit, out, a, b, scale, before),
         _ => multiply(out, rounded(a, &mut Vec::new()), rounded(b, &mut Vec::new()), scale, before),
     }
@@ -37,7 +37,7 @@ fn rounded<'a>(of: Matrix<'_>, values: &'a mut Vec<f32>) -> Matrix<'a> {
 }
 
 fn on_tiles(
-    unit: &TileUnit,
+    unit: &Bf16Unit,
     mut out: MatrixMut<'_>,
     a: Matrix<'_>,
     b: Matrix<'_>,
@@ -97,7 +97,7 @@ enum Across {
 /// of the columns asked for. What lies beyond the matrix is zero.
 #[inline(always)]
 fn fill(
-    unit: &TileUnit,
+    unit: &Bf16Unit,
     tiles: &mut Vec<Tiles>,
     of: Matrix<'_>,
     scale: f32,
@@ -187,7 +187,7 @@ mod tests {
     }
 
     proptest! {
-        /// On a machine without tiles this compares the rounding with itself.
+        /// Where there are no bfloat16 instructions this compares the rounding with itself.
         #[test]
         fn equals_the_product_of_rounded_operands(
             rows in 0usize..70, columns in 0usize..70, inner in 0usize..1100,
@@ -237,7 +237,9 @@ mod tests {
 
     #[test]
     fn tiles_are_the_same_whichever_way_a_matrix_lies() {
-        let Some(unit) = TileUnit::take() else { return eprintln!("skipped: no tile unit here") };
+        let Some(unit) = Bf16Unit::take() else {
+            return eprintln!("skipped: no bfloat16 instructions here");
+        };
         let values: Vec<f32> = (0..40 * 40).map(value).collect();
         let mut turned = vec![0.0; 40 * 40];
         for (i, row) in values.chunks(40).enumerate() {

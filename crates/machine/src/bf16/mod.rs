@@ -1,0 +1,244 @@
+//! Sums of products of bfloat16, on the processors that have instructions for them.
+//!
+//! Matrices are laid out in [`Tile`]s of 16 x 32 values, whichever instructions multiply them: those
+//! of AMX, or those of AVX-512 with bfloat16.
+
+#[cfg(all(target_arch = "x86_64", target_os = "linux"))]
+mod amx;
+#[cfg(target_arch = "x86_64")]
+mod avx512;
+
+use std::fmt;
+
+/// 16 rows of 16 pairs of bfloat16, neighbours along the inner dimension.
+///
+/// On the left side of a product a row of the tile is a row of the matrix. On the right side it is
+/// two rows of the matrix, a column's two values side by side.
+#[derive(Clone, Copy, Debug)]
+#[repr(C, align(64))]
+pub struct Tile(pub [[u32; ROWS]; ROWS]);
+
+/// Rows of a tile, and pairs in a row.
+pub const ROWS: usize = 16;
+
+/// Rows and columns of what is computed at a time: two tiles each way.
+pub const SIDE: usize = 2 * ROWS;
+
+/// Values of the inner dimension that a tile holds.
+pub const DEPTH: usize = 2 * ROWS;
+
+/// Which instructions multiply.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// The matrix unit of Intel's servers.
+    Amx,
+    /// Dot products of pairs.
+    Avx512,
+}
+
+impl Kind {
+    /// From the fastest to the slowest.
+    pub const ALL: [Self; 2] = [Self::Amx, Self::Avx512];
+
+    /// Whether the processor has the instructions and the system lets this process use them.
+    pub fn is_here(self) -> bool {
+        match self {
+            #[cfg(all(target_arch = "x86_64", target_os = "linux"))]
+            Self::Amx => amx::is_here(),
+            #[cfg(target_arch = "x86_64")]
+            Self::Avx512 => avx512::is_here(),
+            #[allow(unreachable_patterns, reason = "there are other processors")]
+            _ => false,
+        }
+    }
+
+    /// The fastest that is here.
+    pub fn fastest() -> Option<Self> {
+        Self::ALL.into_iter().find(|kind| kind.is_here())
+    }
+}
+
+impl fmt::Display for Kind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Amx => "AMX",
+            Self::Avx512 => "AVX-512 BF16",
+        })
+    }
+}
+
+/// The right of a thread to multiply with the instructions of a [`Kind`].
+#[derive(Debug)]
+pub struct Bf16Unit(Instructions);
+
+/// A value of one of these proves that the instructions are here.
+#[derive(Debug)]
+enum Instructions {
+    #[cfg(all(target_arch = "x86_64", target_os = "linux"))]
+    Amx(amx::Amx),
+    #[cfg(target_arch = "x86_64")]
+    Avx512,
+}
+
+impl Bf16Unit {
+    /// That of the fastest instructions; nothing where there are none.
+    ///
+    /// # Panics
+    /// If they are AMX and this thread has its registers already.
+    pub fn take() -> Option<Self> {
+        Kind::fastest().and_then(Self::of)
+    }
+
+    /// That of some instructions, if they are here.
+    ///
+    /// # Panics
+    /// If they are AMX and this thread has its registers already.
+    pub fn of(kind: Kind) -> Option<Self> {
+        match kind {
+            #[cfg(all(target_arch = "x86_64", target_os = "linux"))]
+            Kind::Amx => amx::Amx::take().map(|amx| Self(Instructions::Amx(amx))),
+            #[cfg(target_arch = "x86_64")]
+            Kind::Avx512 => avx512::is_here().then_some(Self(Instructions::Avx512)),
+            #[allow(unreachable_patterns, reason = "there are other processors")]
+            _ => None,
+        }
+    }
+
+    /// Adds the products of two tiles of the left with two of the right side, over the inner
+    /// dimension, to the first [`SIDE`] values of [`SIDE`] rows, each `stride` after the one
+    /// before; `keep` says whether those values count.
+    ///
+    /// # Panics
+    /// If the sides differ in length or are empty, or the sums do not fit into `out`.
+    pub fn add_products(
+        &self,
+        left: &[[Tile; 2]],
+        right: &[[Tile; 2]],
+        out: &mut [f32],
+        stride: usize,
+        keep: bool,
+    ) {
+        assert_eq!(left.len(), right.len(), "both sides have the same inner dimension");
+        assert!(!left.is_empty(), "there is something to multiply");
+        let extent = stride.checked_mul(SIDE - 1).and_then(|last| last.checked_add(SIDE));
+        assert!(extent.is_some_and(|extent| extent <= out.len()), "all sums have a place");
+        assert!(stride >= SIDE, "rows do not overlap");
+        match &self.0 {
+            // SAFETY: just compared.
+            #[cfg(all(target_arch = "x86_64", target_os = "linux"))]
+            Instructions::Amx(amx) => unsafe { amx.add_products(left, right, out, stride, keep) },
+            // SAFETY: just compared; the instructions are here, or there would be no such value.
+            #[cfg(target_arch = "x86_64")]
+            Instructions::Avx512 => unsafe {
+                avx512::add_products(left, right, out, stride, keep);
+            },
+        }
+    }
+
+    /// Rows as columns.
+    #[inline]
+    #[cfg_attr(not(target_arch = "x86_64"), allow(unused_variables, reason = "never called"))]
+    pub fn transpose(&self, tile: &mut Tile) {
+        match &self.0 {
+            // SAFETY: both kinds need AVX-512.
+            #[cfg(target_arch = "x86_64")]
+            _ => unsafe { avx512::transpose(tile) },
+        }
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::float_cmp, reason = "all of these numbers are exact")]
+mod tests {
+    use super::*;
+    use std::panic::{AssertUnwindSafe, catch_unwind};
+
+    /// A small whole number as bfloat16.
+    fn bits(value: i32) -> u32 {
+        (value as f32).to_bits() >> 16
+    }
+
+    /// Entries of the two sides: the left by row, the right by column.
+    fn left(row: usize, inner: usize) -> i32 {
+        ((row * 5 + inner * 3) % 7) as i32 - 3
+    }
+
+    fn right(inner: usize, column: usize) -> i32 {
+        ((column * 3 + inner * 2) % 5) as i32 - 2
+    }
+
+    /// One of each kind that this processor has; `tests/presence.rs` shows that those are found.
+    fn units() -> Vec<Bf16Unit> {
+        let (here, missing): (Vec<Kind>, _) =
+            Kind::ALL.into_iter().partition(|kind| kind.is_here());
+        missing.iter().for_each(|kind| eprintln!("skipped: no {kind} here"));
+        here.into_iter().filter_map(Bf16Unit::of).collect()
+    }
+
+    fn tiles(deep: usize, at: impl Fn(usize, usize) -> u32) -> Vec<[Tile; 2]> {
+        let tile = |step: usize, half: usize| {
+            Tile(std::array::from_fn(|row| {
+                std::array::from_fn(|word| at(step * ROWS * ROWS + row * ROWS + word, half))
+            }))
+        };
+        (0..deep).map(|step| [tile(step, 0), tile(step, 1)]).collect()
+    }
+
+    #[test]
+    fn equals_the_sum_of_products() {
+        for (unit, deep) in units().iter().flat_map(|unit| [(unit, 1), (unit, 3)]) {
+            let pair = |first: i32, second: i32| bits(first) | bits(second) << 16;
+            let split = |place: usize| (place / (ROWS * ROWS), place / ROWS % ROWS, place % ROWS);
+            let lefts = tiles(deep, |place, half| {
+                let (step, row, word) = split(place);
+                let (row, inner) = (half * ROWS + row, step * DEPTH + 2 * word);
+                pair(left(row, inner), left(row, inner + 1))
+            });
+            let rights = tiles(deep, |place, half| {
+                let (step, row, word) = split(place);
+                let (inner, column) = (step * DEPTH + 2 * row, half * ROWS + word);
+                pair(right(inner, column), right(inner + 1, column))
+            });
+            let stride = SIDE + 3;
+            for keep in [false, true] {
+                let mut out = vec![1.0; stride * (SIDE - 1) + SIDE];
+                unit.add_products(&lefts, &rights, &mut out, stride, keep);
+                for (place, &sum) in out.iter().enumerate() {
+                    let (row, column) = (place / stride, place % stride);
+                    let products =
+                        (0..deep * DEPTH).map(|inner| left(row, inner) * right(inner, column));
+                    let expected = products.sum::<i32>() + i32::from(keep);
+                    // What lies between the rows is left alone.
+                    let expected = if column < SIDE { expected as f32 } else { 1.0 };
+                    assert_eq!(sum, expected, "row {row}, column {column}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn what_does_not_fit_is_refused() {
+        let some = vec![[Tile([[0; ROWS]; ROWS]); 2]; 2];
+        for unit in units() {
+            let refused = |left: usize, right: usize, length: usize, stride: usize| {
+                let mut out = vec![0.0; length];
+                let add =
+                    || unit.add_products(&some[..left], &some[..right], &mut out, stride, false);
+                catch_unwind(AssertUnwindSafe(add)).is_err()
+            };
+            let enough = SIDE * SIDE;
+            assert!(!refused(2, 2, enough, SIDE));
+            assert!(refused(2, 2, enough - 1, SIDE), "a result beyond the end");
+            assert!(refused(1, 2, enough, SIDE), "sides of different lengths");
+            assert!(refused(0, 0, enough, SIDE), "nothing to multiply");
+            assert!(refused(2, 2, enough, SIDE - 1), "rows that overlap");
+            assert!(refused(2, 2, enough, usize::MAX), "rows beyond all memory");
+        }
+    }
+
+    #[test]
+    fn registers_that_are_taken_are_not_given_again() {
+        let Some(_unit) = Bf16Unit::of(Kind::Amx) else { return eprintln!("skipped: no AMX here") };
+        assert!(catch_unwind(|| Bf16Unit::of(Kind::Amx)).is_err());
+    }
+}
