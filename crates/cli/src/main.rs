@@ -33,6 +33,7 @@ struct Cli {
 #[derive(Debug, Subcommand)]
 enum Command {
     Average(commands::average::Average),
+    Bench(commands::bench::Bench),
     Completions(commands::completions::Completions),
     Contrast(Box<commands::contrast::Contrast>),
     #[command(name = "ctxpro")]
@@ -88,6 +89,7 @@ fn run() -> ExitCode {
     log();
     exit::code(match cli.command {
         Command::Average(command) => command.run(),
+        Command::Bench(command) => command.run(),
         Command::Completions(command) => command.run(Cli::command()),
         Command::Contrast(command) => command.run(),
         Command::CtxPro(command) => command.run(),

@@ -13,6 +13,7 @@
 #![forbid(unsafe_code)]
 #![warn(clippy::print_stderr, clippy::print_stdout)]
 
+pub mod bench;
 pub mod demo;
 pub mod estimate;
 pub mod observer;

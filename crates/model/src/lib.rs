@@ -98,6 +98,7 @@ mod reading;
 pub mod recurrence;
 pub mod shortener;
 mod sublayers;
+pub mod synthetic;
 pub mod weights;
 
 pub use abridge_base::{

@@ -1,6 +1,7 @@
 //! One small file per command.
 
 pub mod average;
+pub mod bench;
 mod comet;
 pub mod completions;
 pub mod contrast;

@@ -98,6 +98,7 @@ impl Amx {
     ///
     /// # Safety
     /// Both sides have the same number of tiles, at least one, and `out` holds all sums.
+    #[allow(clippy::unused_self, reason = "it proves that the registers are shaped")]
     pub unsafe fn add_products(
         &self,
         left: &[[Tile; 2]],

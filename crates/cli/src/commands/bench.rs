@@ -1,0 +1,100 @@
+//! `abridge bench`: how fast this machine trains and translates.
+
+use std::io::Write;
+use std::path::PathBuf;
+
+use abridge_base::files::Outputs;
+use abridge_base::tell;
+use abridge_experiments::bench::{BenchReport, BenchSettings};
+use abridge_model::ops::Precision;
+use abridge_model::{DeviceKind, Preset, Width};
+use anyhow::ensure;
+use clap::Args;
+
+/// Measures how fast a device trains and translates, with random weights and words.
+///
+/// Takes about five minutes on two cores. To compare, please send the JSON with the name of your
+/// device.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  abridge bench
+  abridge bench --device cuda --output cuda.json
+  abridge bench --widths tiny --presets grouping --context-size 0,1,10
+  abridge bench --precision bf16")]
+pub struct Bench {
+    /// The sizes of the networks.
+    #[arg(
+        long,
+        value_delimiter = ',',
+        value_name = "WIDTH,…",
+        default_value = "small,base",
+        value_parser = super::parse::<Width>
+    )]
+    widths: Vec<Width>,
+    /// The models of the paper to measure.
+    #[arg(
+        long,
+        value_delimiter = ',',
+        value_name = "NAME,…",
+        default_value = "sentence,caching-tokens,grouping",
+        value_parser = super::parse::<Preset>
+    )]
+    presets: Vec<Preset>,
+    /// The context sizes of those with context.
+    #[arg(long, value_delimiter = ',', value_name = "N,…", default_value = "1,10")]
+    context_size: Vec<usize>,
+    /// Sentences of a micro-batch.
+    #[arg(long, default_value_t = BenchSettings::default().sentences)]
+    sentences: usize,
+    /// Updates that are timed.
+    #[arg(long, default_value_t = BenchSettings::default().updates)]
+    updates: usize,
+    /// The precision of products in training: f32 or bf16.
+    #[arg(long, default_value_t = Precision::F32)]
+    precision: Precision,
+    /// Workers of training; one per core by default, one on a device.
+    #[arg(long, value_name = "COUNT")]
+    workers: Option<usize>,
+    /// Where to compute.
+    #[arg(long, default_value = "cpu", value_parser = super::parse::<DeviceKind>)]
+    device: DeviceKind,
+    /// Writes the measurements and a description of the machine there, as JSON.
+    #[arg(long, short, value_name = "FILE")]
+    output: Option<PathBuf>,
+}
+
+impl Bench {
+    /// Measures row by row and prints the table.
+    pub fn run(&self) -> anyhow::Result<()> {
+        ensure!(self.sentences > 0 && self.updates > 0, "--sentences and --updates are at least 1");
+        ensure!(self.workers != Some(0), "--workers is at least 1");
+        // A device that is not here, or a file that cannot be written, is told before the work.
+        self.device.open()?;
+        let output = self.output.as_deref().map(|path| Outputs::new().file(path)).transpose()?;
+        let settings = BenchSettings {
+            device: self.device,
+            precision: self.precision,
+            workers: self.workers,
+            sentences: self.sentences,
+            updates: self.updates,
+            ..BenchSettings::default()
+        };
+        let mut report = BenchReport::begin(&settings)?;
+        for &width in &self.widths {
+            for &preset in &self.presets {
+                let sizes = if preset == Preset::Sentence { &[0][..] } else { &self.context_size };
+                for &context in sizes {
+                    tell!("{width} {preset}, context size {context}");
+                    report.rows.push(settings.measure(width, preset, context)?);
+                }
+            }
+        }
+        let mut stdout = std::io::stdout().lock();
+        write!(stdout, "{}", report.table())?;
+        stdout.flush()?;
+        if let Some(output) = output {
+            output.write(&serde_json::to_vec_pretty(&report)?)?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,243 @@
+//! How fast a machine trains and translates: one row per network, the same on every device.
+//!
+//! Weights and words are random, for neither changes the time.
+
+use std::fmt::Write;
+use std::time::Instant;
+
+use abridge_evaluate::profile::{ProfileSettings, profile};
+use abridge_machine::allocator::Counted;
+use abridge_model::ops::{Bf16Kind, Instructions, Precision};
+use abridge_model::{Batch, DeviceKind, ModelConfig, Preset, Width, synthetic};
+use abridge_train::{Adam, AdamConfig, UpdateSettings, Workers};
+use burn::module::Module;
+use serde::Serialize;
+
+/// What is measured.
+#[derive(Clone, Debug)]
+pub struct BenchSettings {
+    /// Where to compute.
+    pub device: DeviceKind,
+    /// The precision of products in training.
+    pub precision: Precision,
+    /// The micro-batches of an update, one per worker; as many as fit the device by default.
+    pub workers: Option<usize>,
+    /// Sentences of a micro-batch.
+    pub sentences: usize,
+    /// Updates that are timed; one more comes before them.
+    pub updates: usize,
+    /// Sentences that are translated, with a beam of 5.
+    pub translated: usize,
+}
+
+impl Default for BenchSettings {
+    fn default() -> Self {
+        Self {
+            device: DeviceKind::Cpu,
+            precision: Precision::F32,
+            workers: None,
+            sentences: 64,
+            updates: 3,
+            translated: 5,
+        }
+    }
+}
+
+/// The machine that was measured.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Machine {
+    /// This program's version.
+    pub abridge: String,
+    /// The name of the processor, where the system tells.
+    pub processor: Option<String>,
+    /// The processor's vector instructions.
+    pub instructions: String,
+    /// Its instructions for bfloat16, if it has any.
+    pub bf16: Option<String>,
+    /// Threads that it runs at once.
+    pub threads: usize,
+    /// Its memory in MiB, where the system tells.
+    pub memory: Option<u64>,
+    /// Operating system and architecture.
+    pub system: String,
+    /// The device that computed.
+    pub device: String,
+}
+
+impl Machine {
+    /// This one.
+    pub fn here(device: DeviceKind) -> Self {
+        let cpuinfo = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+        let name = cpuinfo.lines().find_map(|line| line.strip_prefix("model name"));
+        Self {
+            abridge: env!("CARGO_PKG_VERSION").to_owned(),
+            processor: name.map(|name| name.trim_start_matches([' ', '\t', ':']).to_owned()),
+            instructions: Instructions::here().to_string(),
+            bf16: Bf16Kind::fastest().map(|kind| kind.to_string()),
+            threads: std::thread::available_parallelism().map_or(1, usize::from),
+            memory: abridge_machine::memory::total().map(|bytes| bytes >> 20),
+            system: format!("{} {}", std::env::consts::OS, std::env::consts::ARCH),
+            device: device.to_string(),
+        }
+    }
+}
+
+/// One network.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct BenchRow {
+    /// The preset of its sizes.
+    pub width: String,
+    /// Which of the paper's models.
+    pub preset: String,
+    /// How many sentences it looks back at.
+    pub context: usize,
+    /// Parameters.
+    pub parameters: usize,
+    /// Sentences per second in training, of the median update.
+    pub training: f64,
+    /// Target tokens per second in training.
+    pub training_tokens: f64,
+    /// Bytes that the processor's memory held at the peak of training, the network included.
+    pub training_bytes: usize,
+    /// Sentences per second in translation, one after the other.
+    pub translation: f64,
+}
+
+/// Everything that one run has measured.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct BenchReport {
+    /// Where.
+    pub machine: Machine,
+    /// The precision of products in training.
+    pub precision: String,
+    /// Workers, each with a micro-batch.
+    pub workers: usize,
+    /// Sentences of a micro-batch.
+    pub sentences: usize,
+    /// The networks.
+    pub rows: Vec<BenchRow>,
+}
+
+impl BenchReport {
+    /// A report without rows.
+    pub fn begin(settings: &BenchSettings) -> anyhow::Result<Self> {
+        Ok(Self {
+            machine: Machine::here(settings.device),
+            precision: settings.precision.to_string(),
+            workers: settings.start_workers()?.count(),
+            sentences: settings.sentences,
+            rows: Vec::new(),
+        })
+    }
+
+    /// As a table in Markdown, the machine above it.
+    pub fn table(&self) -> String {
+        let Machine { abridge, processor, instructions, bf16, threads, memory, system, device } =
+            &self.machine;
+        let unknown = || "unknown".to_owned();
+        let mut text = format!(
+            "abridge {abridge} on {device}; {}, {threads} threads, {instructions}{}, {} MiB, \
+             {system}\ntraining in {}, {} workers with {} sentences each; translation with a beam \
+             of 5, one sentence after the other\n\n",
+            processor.clone().unwrap_or_else(unknown),
+            bf16.as_ref().map_or(String::new(), |kind| format!(", {kind}")),
+            memory.map_or_else(unknown, |memory| memory.to_string()),
+            self.precision,
+            self.workers,
+            self.sentences,
+        );
+        text.push_str(
+            "| width | model | C | parameters | training sent./s | tgt tok/s | peak MiB | \
+             translation sent./s |\n| --- | --- | ---: | ---: | ---: | ---: | ---: | ---: |\n",
+        );
+        for row in &self.rows {
+            let _ = writeln!(
+                text,
+                "| {} | {} | {} | {:.1} M | {:.1} | {:.0} | {} | {:.1} |",
+                row.width,
+                row.preset,
+                row.context,
+                row.parameters as f64 / 1e6,
+                row.training,
+                row.training_tokens,
+                row.training_bytes >> 20,
+                row.translation,
+            );
+        }
+        text
+    }
+}
+
+impl BenchSettings {
+    /// One worker per core; a device is one worker.
+    fn start_workers(&self) -> anyhow::Result<Workers> {
+        let count = match self.device {
+            DeviceKind::Cpu => self.workers,
+            _ => self.workers.or(Some(1)),
+        };
+        Ok(Workers::new(count)?)
+    }
+
+    /// Measures one network.
+    pub fn measure(
+        &self,
+        width: Width,
+        preset: Preset,
+        context: usize,
+    ) -> anyhow::Result<BenchRow> {
+        // The vocabularies of the experiments at these widths.
+        let vocabulary = if width == Width::Base { 19_804 } else { 8_000 };
+        let config = preset.config(width, vocabulary, vocabulary, context);
+        config.check()?;
+        let before = Counted.current();
+        Counted.reset();
+        let (seconds, sentences, tokens, parameters) = self.train(&config)?;
+        let training_bytes = Counted.peak().saturating_sub(before);
+        let model = config.init(1, &self.device.open()?)?;
+        let settings = ProfileSettings { sentences: self.translated, ..ProfileSettings::default() };
+        let point = profile(preset.name(), &model, &settings, &Counted)?;
+        Ok(BenchRow {
+            width: width.name().to_owned(),
+            preset: preset.name().to_owned(),
+            context,
+            parameters,
+            training: sentences as f64 / seconds,
+            training_tokens: tokens as f64 / seconds,
+            training_bytes,
+            translation: 1.0 / point.seconds,
+        })
+    }
+
+    /// Seconds of the median update, its sentences and target tokens, and the parameters.
+    fn train(&self, config: &ModelConfig) -> anyhow::Result<(f64, usize, usize, usize)> {
+        let mut model = config.init(1, &self.device.open()?.autodiff())?;
+        let parameters = model.num_params();
+        let workers = self.start_workers()?;
+        let batches: Vec<Batch> = (0..workers.count() as u64)
+            .map(|worker| synthetic::batch(config, self.sentences, worker))
+            .collect();
+        let mut adam = Adam::new(AdamConfig::default());
+        let mut seconds = Vec::new();
+        for update in 0..=self.updates as u64 {
+            let start = Instant::now();
+            let settings = UpdateSettings {
+                smoothing: 0.1,
+                dropout: config.dropout,
+                seed: 1,
+                update,
+                precision: self.precision,
+            };
+            let mut sum = workers.accumulate(&model, &batches, settings)?;
+            // Reads the gradients, so the update is over when the clock is looked at.
+            sum.gradients.clip(0.1);
+            model = adam.step(model, sum.gradients, 1e-4);
+            // The first update draws the weights, and a device compiles its kernels.
+            if update > 0 {
+                seconds.push(start.elapsed().as_secs_f64());
+            }
+        }
+        seconds.sort_by(f64::total_cmp);
+        let tokens = batches.iter().map(|batch| batch.targets.tokens().len()).sum();
+        Ok((seconds[seconds.len() / 2], self.sentences * batches.len(), tokens, parameters))
+    }
+}
