@@ -40,8 +40,9 @@ pub(super) fn open(path: &Path, read: &Arc<AtomicU64>) -> Result<Bytes> {
     let (mut reader, compression): (Box<dyn BufRead + Send>, _) = if start.starts_with(GZIP) {
         let decoder = flate2::bufread::MultiGzDecoder::new(raw);
         (Box::new(BufReader::with_capacity(BLOCK, Sticky::new(decoder))), Some("gzip"))
-    } else if start.starts_with(zstandard::MAGIC) {
-        let frames = Frames { state: Some(State::Between(Box::new(raw))) };
+    } else if zstandard::is_frame(start) {
+        let source = Source { ahead: Vec::new(), inner: Box::new(raw) };
+        let frames = Frames { state: Some(State::Between(source)) };
         (Box::new(BufReader::with_capacity(BLOCK, Sticky::new(frames))), Some("Zstandard"))
     } else if path.extension().is_some_and(|ending| ending == "gz" || ending == "zst") {
         // The error says so.
@@ -95,7 +96,49 @@ impl<R: Read> Read for Counted<R> {
     }
 }
 
-type Source = Box<dyn BufRead + Send>;
+/// Bytes of which the next ones can be looked at.
+struct Source {
+    /// What was looked at and not yet read.
+    ahead: Vec<u8>,
+    inner: Box<dyn BufRead + Send>,
+}
+
+impl Source {
+    /// The next bytes: so many, or all that are left.
+    fn peek(&mut self, count: usize) -> io::Result<&[u8]> {
+        while self.ahead.len() < count {
+            let block = self.inner.fill_buf()?;
+            if block.is_empty() {
+                break;
+            }
+            let taken = block.len().min(count - self.ahead.len());
+            self.ahead.extend_from_slice(&block[..taken]);
+            self.inner.consume(taken);
+        }
+        Ok(&self.ahead)
+    }
+
+    /// Reads so many bytes and forgets them.
+    fn skip(&mut self, count: u64) -> io::Result<()> {
+        if io::copy(&mut self.take(count), &mut io::sink())? < count {
+            return Err(damaged("it is cut off".into()));
+        }
+        Ok(())
+    }
+}
+
+impl Read for Source {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        if self.ahead.is_empty() {
+            return self.inner.read(buffer);
+        }
+        let taken = self.ahead.len().min(buffer.len());
+        buffer[..taken].copy_from_slice(&self.ahead[..taken]);
+        self.ahead.drain(..taken);
+        Ok(taken)
+    }
+}
+
 type Decoder = ruzstd::decoding::StreamingDecoder<Source, ruzstd::decoding::FrameDecoder>;
 
 /// The frames of a Zstandard file, one after the other.
@@ -139,11 +182,17 @@ impl Read for Frames {
             match self.state.take() {
                 None => return Ok(0),
                 Some(State::Between(mut source)) => {
-                    if source.fill_buf()?.is_empty() {
+                    let start = source.peek(zstandard::LONGEST_HEADER)?;
+                    if start.is_empty() {
                         return Ok(0);
                     }
-                    zstandard::check_window(source.fill_buf()?).map_err(damaged)?;
-                    let content = zstandard::content_size(source.fill_buf()?);
+                    if let Some(size) = zstandard::skippable(start) {
+                        source.skip(zstandard::SKIPPABLE_HEADER as u64 + u64::from(size))?;
+                        self.state = Some(State::Between(source));
+                        continue;
+                    }
+                    zstandard::check_window(start).map_err(damaged)?;
+                    let content = zstandard::content_size(start);
                     let decoder =
                         Decoder::new(source).map_err(|error| damaged(error.to_string()))?;
                     let decoder = Box::new(decoder);
@@ -195,5 +244,43 @@ mod tests {
         assert!(refused > frame.len(), "{refused}");
         std::fs::write(&path, &frame[..frame.len() - 1]).unwrap();
         assert!(read(&path).is_none());
+    }
+
+    #[test]
+    fn frames_without_data_are_skipped_wherever_they_stand() {
+        let frame = include_bytes!("../../tests/fixtures/zstandard/lines.zst");
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("lines.zst");
+        let text = zstandard::decode(frame, 1 << 24).unwrap();
+        // Longer than what is read at a time, and ending just before a block does.
+        for size in [0, 3, BLOCK - 20, 3 * BLOCK] {
+            let mut empty = vec![0x53, 0x2a, 0x4d, 0x18];
+            empty.extend((size as u32).to_le_bytes());
+            empty.resize(empty.len() + size, 7);
+            let all = [&empty, &frame[..], &empty, &empty, frame, &empty].concat();
+            std::fs::write(&path, &all).unwrap();
+            assert_eq!(read(&path).unwrap(), [&text[..], &text].concat(), "{size}");
+            assert_eq!(TextFile::read(&path).unwrap().text.into_bytes(), text.repeat(2));
+            if size > 0 {
+                std::fs::write(&path, &all[..all.len() - 1]).unwrap();
+                assert!(read(&path).is_none(), "a cut in a frame without data, {size}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_window_of_terabytes_is_refused_at_the_end_of_a_block_too() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("window.zst");
+        let size = BLOCK - zstandard::SKIPPABLE_HEADER - 5;
+        let mut bytes = vec![0x50, 0x2a, 0x4d, 0x18];
+        bytes.extend((size as u32).to_le_bytes());
+        bytes.resize(bytes.len() + size, 7);
+        bytes.extend(zstandard::MAGIC);
+        bytes.extend([0, 0xff, 1, 0, 0]);
+        std::fs::write(&path, &bytes).unwrap();
+        let mut opened = open(&path, &Arc::default()).unwrap();
+        let error = opened.reader.read_to_end(&mut Vec::new()).unwrap_err().to_string();
+        assert!(error.contains("a window of"), "{error}");
     }
 }

@@ -165,7 +165,7 @@ pub(super) fn decompress(bytes: Vec<u8>, path: &Path) -> Result<Vec<u8>> {
     let most = most.clamp(HARMLESS, LARGEST_FILE);
     if bytes.starts_with(GZIP) {
         decompress_gzip(&bytes, path, most)
-    } else if bytes.starts_with(zstandard::MAGIC) {
+    } else if zstandard::is_frame(&bytes) {
         zstandard::decode(&bytes, most).map_err(|refused| {
             if refused.is_too_large {
                 return too_large(path, most);

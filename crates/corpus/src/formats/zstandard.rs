@@ -13,6 +13,11 @@ const LARGEST_WINDOW: u64 = 128 << 20;
 /// Decoded between two looks at the size.
 const STEP: usize = 1 << 20;
 
+/// The bytes before the content of a frame without data: four that say so, and its size.
+pub(super) const SKIPPABLE_HEADER: usize = 8;
+/// The longest header of a frame with data, the first four bytes included.
+pub(super) const LONGEST_HEADER: usize = 18;
+
 /// Why some data was refused, and what had been decoded of it.
 #[derive(Debug)]
 pub(super) struct Refused {
@@ -38,14 +43,23 @@ pub(super) fn decode(mut bytes: &[u8], most: u64) -> Result<Vec<u8>, Refused> {
     Ok(decoded)
 }
 
-/// What follows a frame that holds no data, as some programs write in between.
+/// Whether data begins as a frame does, be it one without data.
+pub(super) fn is_frame(start: &[u8]) -> bool {
+    start.starts_with(MAGIC) || skippable(start).is_some()
+}
+
+/// The size of a frame that holds no data, as some programs write first or in between, after its own
+/// [`SKIPPABLE_HEADER`] bytes.
+pub(super) fn skippable(bytes: &[u8]) -> Option<u32> {
+    let (magic, rest) = bytes.split_first_chunk::<4>()?;
+    let (length, _) = rest.split_first_chunk::<4>()?;
+    let is_skippable = u32::from_le_bytes(*magic) & 0xffff_fff0 == 0x184d_2a50;
+    is_skippable.then(|| u32::from_le_bytes(*length))
+}
+
+/// What follows such a frame.
 fn skip(bytes: &[u8]) -> Option<&[u8]> {
-    let (head, rest) = bytes.split_first_chunk::<4>()?;
-    if u32::from_le_bytes(*head) & 0xffff_fff0 != 0x184d_2a50 {
-        return None;
-    }
-    let (length, rest) = rest.split_first_chunk::<4>()?;
-    rest.get(u32::from_le_bytes(*length) as usize..)
+    bytes.get(SKIPPABLE_HEADER + skippable(bytes)? as usize..)
 }
 
 fn frame(
