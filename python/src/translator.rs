@@ -31,15 +31,24 @@ pub struct Translator {
 #[pymethods]
 impl Translator {
     #[new]
-    #[pyo3(signature = (path, *, threads=None, device="cpu"))]
-    fn new(py: Python<'_>, path: PathBuf, threads: Option<usize>, device: &str) -> PyResult<Self> {
+    #[pyo3(signature = (path, *, to=None, threads=None, device="cpu"))]
+    fn new(
+        py: Python<'_>,
+        path: PathBuf,
+        to: Option<&str>,
+        threads: Option<usize>,
+        device: &str,
+    ) -> PyResult<Self> {
         if threads == Some(0) {
             return Err(config("threads is 0; give at least 1"));
         }
         let device: DeviceKind =
             device.parse().map_err(|error: abridge_model::Error| exception(&error.into()))?;
         let inner = work::run(py, None, |_| {
-            let translator = abridge_translate::Translator::open(&path, &device.open()?)?;
+            let mut translator = abridge_translate::Translator::open(&path, &device.open()?)?;
+            if let Some(to) = to {
+                translator = translator.towards(to)?;
+            }
             Ok(match threads {
                 Some(threads) => translator.with_threads(threads)?,
                 None => translator,
@@ -65,6 +74,12 @@ impl Translator {
     fn languages(&self) -> Option<(String, String)> {
         let languages = self.inner.languages();
         languages.map(|(source, target)| (source.to_owned(), target.to_owned()))
+    }
+
+    /// The codes of the languages that a model of several can be told to write with `to`.
+    #[getter]
+    fn target_languages(&self) -> Vec<String> {
+        self.inner.target_languages().codes().map(str::to_owned).collect()
     }
 
     /// The model's name in signatures: a hash of what decides over translations.

@@ -5,6 +5,7 @@ use std::path::Path;
 
 use abridge_corpus::prepare::PreparedDirectory;
 use abridge_corpus::store::{Side, TokenStore};
+use abridge_corpus::tokenizer::language_code;
 use abridge_corpus::{ContrastiveInput, ContrastiveSet, Tokenizer};
 use abridge_evaluate::{Bleu, ContrastiveReport, References, corpus_score, score_set};
 use abridge_model::Model;
@@ -41,6 +42,13 @@ impl Measure {
         let set = match &wanted.contrastive {
             None => None,
             Some(path) => {
+                let targets = data.manifest().recipe.target_languages();
+                anyhow::ensure!(
+                    targets.is_empty(),
+                    "validation.contrastive is of one language, but the data have {}; leave it out, \
+                     and measure each with `abridge contrast --to`",
+                    targets.join(", ")
+                );
                 let languages = &data.manifest().recipe.languages;
                 let (source, target) = (languages.source.as_str(), languages.target.as_str());
                 let mut input = ContrastiveInput::new(path, source, target);
@@ -129,5 +137,10 @@ impl Validator for Measure {
 fn text(store: &TokenStore, side: Side, sentence: usize, tokenizer: &Tokenizer) -> String {
     let mut tokens = Vec::new();
     store.append(side, sentence, &mut tokens);
-    tokenizer.decode(&tokens)
+    let text = tokenizer.decode(&tokens);
+    // The language is no text, but has to be named again.
+    match tokens.first().and_then(|&first| tokenizer.languages().code(first)) {
+        Some(code) => format!("{} {text}", language_code(code)),
+        None => text,
+    }
 }

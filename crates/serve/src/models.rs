@@ -21,6 +21,18 @@ impl Served {
         self.translator.languages().unwrap_or(("und", "und"))
     }
 
+    /// The codes of all languages that it translates into.
+    pub fn targets(&self) -> Vec<&str> {
+        let known: Vec<&str> = self.translator.target_languages().codes().collect();
+        if known.is_empty() { vec![self.languages().1] } else { known }
+    }
+
+    /// Each of these with the source language.
+    pub fn pairs(&self) -> Vec<(&str, &str)> {
+        let source = self.languages().0;
+        self.targets().into_iter().map(|target| (source, target)).collect()
+    }
+
     /// How many sentences it looks back at.
     pub fn context_size(&self) -> usize {
         let config = self.translator.model().config();
@@ -76,17 +88,17 @@ impl Models {
         target: Option<&str>,
     ) -> std::result::Result<usize, ApiError> {
         let is_wanted = |model: &Served| {
-            let (from, to) = model.languages();
+            let (from, to) = (model.languages().0, model.targets());
             name.is_none_or(|name| name == model.name)
                 && source.is_none_or(|source| source == from)
-                && target.is_none_or(|target| target == to)
+                && target.is_none_or(|target| to.contains(&target))
         };
         self.models.iter().position(is_wanted).ok_or_else(|| {
             let known: Vec<String> = self
                 .models
                 .iter()
                 .map(|model| {
-                    let (from, to) = model.languages();
+                    let (from, to) = (model.languages().0, model.targets().join(", "));
                     format!("{} ({from} to {to})", model.name)
                 })
                 .collect();

@@ -9,8 +9,15 @@ use abridge_base::{SourceBatch, random};
 
 use crate::recipe::ContextRecipe;
 
-/// Applies what the recipe asks for; `numbers` are those of the examples' sentences in the corpus.
-pub fn augment(batch: &mut SourceBatch, numbers: &[usize], recipe: &ContextRecipe, key: u64) {
+/// Applies what the recipe asks for; `numbers` are those of the examples' sentences in the corpus,
+/// `languages` the tokens of target languages.
+pub fn augment(
+    batch: &mut SourceBatch,
+    numbers: &[usize],
+    recipe: &ContextRecipe,
+    languages: &[u32],
+    key: u64,
+) {
     if recipe.random_size {
         random_size(batch, numbers, random::key(&[key, 1]));
     }
@@ -18,7 +25,7 @@ pub fn augment(batch: &mut SourceBatch, numbers: &[usize], recipe: &ContextRecip
         drop_context(batch, numbers, recipe.drop, random::key(&[key, 2]));
     }
     if recipe.coword_dropout > 0.0 {
-        coword_dropout(batch, numbers, recipe.coword_dropout, random::key(&[key, 3]));
+        coword_dropout(batch, numbers, recipe.coword_dropout, languages, random::key(&[key, 3]));
     }
 }
 
@@ -54,7 +61,13 @@ fn drop_context(batch: &mut SourceBatch, numbers: &[usize], probability: f64, ke
 ///
 /// A sentence of a run is another's context, so one with hidden words is a new sentence of the
 /// batch, and is encoded beside the whole one.
-fn coword_dropout(batch: &mut SourceBatch, numbers: &[usize], probability: f64, key: u64) {
+fn coword_dropout(
+    batch: &mut SourceBatch,
+    numbers: &[usize],
+    probability: f64,
+    languages: &[u32],
+    key: u64,
+) {
     for (example, &number) in batch.examples.iter_mut().zip(numbers) {
         let key = random::key(&[key, number as u64]);
         let whole = batch.sentences.get(example.source);
@@ -62,7 +75,9 @@ fn coword_dropout(batch: &mut SourceBatch, numbers: &[usize], probability: f64, 
             .iter()
             .enumerate()
             .map(|(place, &token)| {
-                let hide = token != END && random::uniform(key, place as u64) < probability;
+                // What language is wanted is not for the context to say.
+                let is_word = token != END && !languages.contains(&token);
+                let hide = is_word && random::uniform(key, place as u64) < probability;
                 if hide { UNKNOWN } else { token }
             })
             .collect();
@@ -105,7 +120,7 @@ mod tests {
 
     fn augmented(runs: usize, recipe: &ContextRecipe) -> SourceBatch {
         let (mut batch, numbers) = batch(runs);
-        augment(&mut batch, &numbers, recipe, 7);
+        augment(&mut batch, &numbers, recipe, &[], 7);
         batch
     }
 
@@ -163,5 +178,13 @@ mod tests {
         let share = hidden as f64 / (400.0 * 5.0);
         assert!((share - 0.2).abs() < 0.03, "{share}");
         assert_eq!(augmented(40, &recipe), changed, "the same key draws the same");
+
+        // The target language is said, whatever else is hidden.
+        let (mut said, numbers) = batch(40);
+        augment(&mut said, &numbers, &recipe, &[10], 7);
+        let first = |example: &Example| said.sentences.get(example.source)[0];
+        assert!(said.examples.iter().all(|example| first(example) == 10));
+        let first = |example: &Example| changed.sentences.get(example.source)[0];
+        assert!(changed.examples.iter().any(|example| first(example) == UNKNOWN));
     }
 }

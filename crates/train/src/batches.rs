@@ -15,13 +15,15 @@ use crate::recipe::TrainRecipe;
 pub struct Updates {
     sampler: Sampler,
     in_epoch: usize,
+    /// The tokens of target languages.
+    languages: Vec<u32>,
 }
 
 impl Updates {
     /// Of everything that a sampler draws from a position on.
-    pub fn new(mut sampler: Sampler, from: &mut Position) -> Self {
+    pub fn new(mut sampler: Sampler, languages: Vec<u32>, from: &mut Position) -> Self {
         sampler.enter(from);
-        Self { in_epoch: sampler.batches_in_epoch(), sampler }
+        Self { in_epoch: sampler.batches_in_epoch(), sampler, languages }
     }
 
     /// Micro-batches of an epoch; of much text or several corpora, about.
@@ -70,7 +72,8 @@ impl Updates {
         mine.map(|(place, planned)| {
             let mut batch = self.sampler.build(planned);
             let key = random::key(&[recipe.seed.0, update, place as u64]);
-            augment(&mut batch.source, &planned.sentences, &recipe.context, key);
+            let (numbers, context) = (&planned.sentences, &recipe.context);
+            augment(&mut batch.source, numbers, context, &self.languages, key);
             (place, batch)
         })
         .collect()

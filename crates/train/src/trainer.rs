@@ -140,8 +140,9 @@ impl Training {
         if let Some(directory) = &mut directory {
             directory.begin(&recipe.to_toml(), &data, state.update)?;
         }
+        let languages = data.tokenizer(Side::Source)?.languages().ids().collect();
         Ok(Self {
-            updates: Updates::new(sampler, &mut state.position),
+            updates: Updates::new(sampler, languages, &mut state.position),
             valid,
             workers: Workers::new(options.workers)?,
             recipe,

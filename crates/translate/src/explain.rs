@@ -207,6 +207,10 @@ fn words(tokenizer: &Tokenizer, tokens: &[u32]) -> Vec<(String, Range<usize>)> {
     let length = tokens.iter().position(|&token| token == END).unwrap_or(tokens.len());
     let mut words: Vec<Range<usize>> = Vec::new();
     for (place, &token) in tokens[..length].iter().enumerate() {
+        // The target language is no word.
+        if tokenizer.languages().code(token).is_some() {
+            continue;
+        }
         let begins = tokenizer.piece(token).is_some_and(|piece| piece.starts_with('\u{2581}'));
         match words.last_mut() {
             Some(word) if !begins => word.end = place + 1,

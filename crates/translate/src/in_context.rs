@@ -38,6 +38,7 @@ impl Translator {
         let mut sentences: Vec<Vec<u32>> = Vec::new();
         let mut encoder = self.source().encoder();
         for (place, request) in requests.iter().enumerate() {
+            self.check_language(self.target_languages().chosen(), request.source)?;
             let known = sentences.len();
             let start = request.context.len().saturating_sub(most);
             let context = request.context[start..].iter().map(String::as_str);

@@ -149,6 +149,8 @@ impl<'a> Window<'a> {
 
     fn add(&mut self, request: &ScoreRequest<'a>, encoder: &mut Encoder<'_>) -> Result<()> {
         let translator = self.translator;
+        let chosen = translator.target_languages().chosen();
+        translator.check_language(chosen, request.source)?;
         let mut read = |text: &'a str| self.sources.place(text, || sentence_tokens(encoder, text));
         let source = read(request.source);
         let most = translator.context(None)?;

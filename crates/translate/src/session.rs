@@ -12,7 +12,7 @@ use abridge_model::{MemoryLayout, Purpose, Remembered};
 
 use crate::settings::BeamSettings;
 use crate::translation::Translation;
-use crate::translator::Translator;
+use crate::translator::{Translator, of_language};
 use crate::turns::{Control, Turn};
 use crate::{Error, Result};
 
@@ -27,6 +27,8 @@ pub struct Session {
     pub(crate) past: VecDeque<Remembered>,
     /// How many sentences of the document have been translated.
     pub(crate) sentences: u64,
+    /// The token of the language that it is translated into, where the model knows several.
+    pub(crate) language: Option<u32>,
 }
 
 impl Session {
@@ -84,7 +86,16 @@ impl Translator {
     /// Starts a document, remembering as many sentences as the model can, or fewer.
     pub fn session(&self, context: Option<usize>) -> Result<Session> {
         let context = self.context(context)?;
-        Ok(Session { model: self.hash().to_owned(), context, past: VecDeque::new(), sentences: 0 })
+        let language = self.target_languages().chosen();
+        let (model, past) = (self.hash().to_owned(), VecDeque::new());
+        Ok(Session { model, context, past, sentences: 0, language })
+    }
+
+    /// As [`Self::session`], for a document that is translated into this language: one of the model's
+    /// [`Self::target_languages`].
+    pub fn session_towards(&self, context: Option<usize>, language: &str) -> Result<Session> {
+        let language = self.target_languages().id(language).map_err(of_language)?;
+        Ok(Session { language: Some(language), ..self.session(context)? })
     }
 
     /// Translates the next sentences of a document. Where that fails, the session stays as it was.

@@ -139,9 +139,16 @@ impl Translator {
         if whole.len() <= most {
             return vec![(whole, "")];
         }
+        // A language that the sentence names is that of all its parts.
+        let (named, sentence) = match self.target_languages().take(sentence) {
+            Some((named, rest)) => (Some(named), rest),
+            None => (None, sentence),
+        };
+        let chosen = encoder.language();
+        encoder.set_language(named.or(chosen));
         let mut size = |text: &str| sentence_tokens(encoder, text).len();
         let parts = split(sentence, most, &mut size);
-        parts
+        let parts = parts
             .into_iter()
             .map(|SplitPart { text, joint }| {
                 let mut tokens = sentence_tokens(encoder, text);
@@ -152,7 +159,9 @@ impl Translator {
                 }
                 (tokens, joint)
             })
-            .collect()
+            .collect();
+        encoder.set_language(chosen);
+        parts
     }
 
     /// The most source tokens, the end included, that are translated at once; a longer sentence is

@@ -1,12 +1,13 @@
 //! Sessions as bytes, to be kept outside the process.
 //!
 //! ```text
-//! "ABRIDGES" · version · model hash · context · sentences · count · count × sentence · SHA-256
+//! "ABRIDGES" · version · model hash · context · sentences · language · count · count × sentence · SHA-256
 //! sentence: tokens · 0, or 1 · rows · 0, or 1 · group weights · 0, or 1 · translation
 //! translation: tokens · 1 · rows · 0, or 1 · group weights
 //! ```
 //!
-//! Numbers are little-endian. Projected keys and values are not stored: they are a few matrix
+//! Numbers are little-endian. The language is the token of the target language, or all ones; version 2
+//! had none. Projected keys and values are not stored: they are a few matrix
 //! products, and twelve times as large as the entry at the paper's width. Bytes from outside are
 //! not trusted: every length is checked against what is left before anything is allocated.
 
@@ -21,7 +22,10 @@ use crate::translator::Translator;
 use crate::{Error, Result};
 
 const MAGIC: &[u8; 8] = b"ABRIDGES";
-const VERSION: u32 = 2;
+const VERSION: u32 = 3;
+/// The last version without a target language.
+const WITHOUT_LANGUAGE: u32 = 2;
+const NO_LANGUAGE: u32 = u32::MAX;
 const CHECKSUM: usize = 32;
 
 impl Session {
@@ -33,6 +37,7 @@ impl Session {
         out.sized(self.model.as_bytes());
         out.number(self.context as u32);
         out.bytes.extend_from_slice(&self.sentences.to_le_bytes());
+        out.number(self.language.unwrap_or(NO_LANGUAGE));
         out.number(self.past.len() as u32);
         for remembered in &self.past {
             out.sentence(&remembered.tokens, remembered.entry.as_ref());
@@ -59,7 +64,7 @@ impl Translator {
         };
         let mut input = Reader { rest };
         let version = input.number()?;
-        if version != VERSION {
+        if !(WITHOUT_LANGUAGE..=VERSION).contains(&version) {
             return damaged(format!("its version is {version}, but this program knows {VERSION}"));
         }
         if digest(&[body])[..] != *checksum {
@@ -73,6 +78,13 @@ impl Translator {
         }
         let context = self.context(Some(input.number()? as usize))?;
         let sentences = u64::from_le_bytes(input.array()?);
+        let language = match version {
+            WITHOUT_LANGUAGE => self.target_languages().chosen(),
+            _ => Some(input.number()?).filter(|&language| language != NO_LANGUAGE),
+        };
+        if language.is_some_and(|language| self.target_languages().code(language).is_none()) {
+            return damaged("its language is none of the model's");
+        }
         let count = input.number()? as usize;
         if count > context || count as u64 > sentences {
             return damaged(format!("it remembers {count} sentences of {sentences}"));
@@ -82,7 +94,7 @@ impl Translator {
         if !input.rest.is_empty() {
             return damaged(format!("{} bytes follow its end", input.rest.len()));
         }
-        Ok(Session { model: self.hash().to_owned(), context, past, sentences })
+        Ok(Session { model: self.hash().to_owned(), context, past, sentences, language })
     }
 
     fn remembered(&self, input: &mut Reader<'_>) -> Result<Remembered> {

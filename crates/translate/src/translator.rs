@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use abridge_corpus::Tokenizer;
-use abridge_corpus::tokenizer::Encoder;
+use abridge_corpus::tokenizer::{Encoder, TargetLanguages};
 use abridge_model::Model;
 use abridge_model::config::Context;
 use abridge_model::lean::LeanDecoder;
@@ -35,6 +35,8 @@ pub struct Translator {
     shortlist: Option<Arc<Shortlist>>,
     /// How its makers search.
     search: BeamSettings,
+    /// Whether a sentence may leave open into which of several languages it is to be translated.
+    leaves_language_open: bool,
 }
 
 impl Translator {
@@ -122,6 +124,7 @@ impl Translator {
             precision,
             shortlist: None,
             search: BeamSettings::default(),
+            leaves_language_open: false,
         })
     }
 
@@ -140,6 +143,24 @@ impl Translator {
         self
     }
 
+    /// Translates into this language, unless a sentence or a session names another one: for a model of
+    /// several target languages. The translations are others then, and so is the hash.
+    pub fn towards(mut self, language: &str) -> Result<Self> {
+        self.source = self.source.towards(language).map_err(of_language)?;
+        let chosen = self.source.languages().chosen().and_then(|id| self.source.piece(id));
+        let named = format!("{} {}", self.hash, chosen.unwrap_or_default());
+        self.hash = abridge_base::hash::of_bytes(named);
+        Ok(self)
+    }
+
+    /// Lets a model of several target languages translate sentences for which nothing says which is
+    /// meant, as Marian does. What they become is up to chance, so they are refused otherwise.
+    #[must_use]
+    pub fn leaving_language_open(mut self) -> Self {
+        self.leaves_language_open = true;
+        self
+    }
+
     /// Another translator with the same weights and threads of its own, so that two callers do not
     /// wait for each other. Weights are shared, not copied.
     pub fn share(&self, threads: usize) -> Result<Self> {
@@ -155,6 +176,7 @@ impl Translator {
             precision: self.precision,
             shortlist: self.shortlist.clone(),
             search: self.search.clone(),
+            leaves_language_open: self.leaves_language_open,
         })
     }
 
@@ -200,9 +222,34 @@ impl Translator {
         self.trained_context
     }
 
-    /// The codes of the source and target language, where the model directory names them.
+    /// The codes of the source and target language, where the model directory names them. The target
+    /// language of a model of several is the chosen one.
     pub fn languages(&self) -> Option<(&str, &str)> {
-        self.languages.as_ref().map(|(source, target)| (source.as_str(), target.as_str()))
+        let (source, target) = self.languages.as_ref()?;
+        let targets = self.target_languages();
+        let chosen = targets.chosen().and_then(|id| targets.code(id));
+        Some((source, chosen.unwrap_or(target)))
+    }
+
+    /// The languages that the model can be told to translate into; none if it knows only one.
+    pub fn target_languages(&self) -> &TargetLanguages {
+        self.source.languages()
+    }
+
+    /// Refuses a sentence of a model of several target languages if nothing says which is meant.
+    pub(crate) fn check_language(&self, chosen: Option<u32>, sentence: &str) -> Result<()> {
+        let languages = self.target_languages();
+        let is_known = languages.is_empty() || chosen.is_some() || self.leaves_language_open;
+        if is_known || sentence.trim().is_empty() || languages.take(sentence).is_some() {
+            return Ok(());
+        }
+        let codes: Vec<&str> = languages.codes().collect();
+        let first = codes.first().copied().unwrap_or_default();
+        Err(Error::Settings(format!(
+            "the model translates into {}, and nothing says into which; name one (`--to {first}`, or \
+             `target` in a request), or begin each sentence with `>>{first}<<`",
+            codes.join(", ")
+        )))
     }
 
     pub(crate) fn lean(&self) -> Option<&LeanDecoder> {
@@ -229,6 +276,11 @@ impl Translator {
         }
         tokens
     }
+}
+
+/// The choice of a language is the user's, not the data's.
+pub(crate) fn of_language(error: abridge_corpus::Error) -> Error {
+    Error::Settings(error.to_string())
 }
 
 /// The tokens of a sentence, the end included. White space alone is nothing.

@@ -115,6 +115,7 @@ impl Translator {
         let (counted, read) = sentences.split_at(forgotten);
         let translations = translations.get(forgotten..).unwrap_or_default();
         let mut encoder = self.source().encoder();
+        encoder.set_language(session.language);
         for sentence in counted {
             let parts = self.parts(sentence.as_ref(), settings, &mut encoder).len();
             session.sentences += parts as u64;

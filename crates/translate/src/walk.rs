@@ -69,9 +69,11 @@ impl<'a> Walk<'a> {
         let mut tokens = Vec::new();
         let mut cut = Vec::new();
         let mut encoder = translator.source().encoder();
-        for (turn, Turn { sentences, .. }) in turns.iter().enumerate() {
+        for (turn, Turn { session, sentences }) in turns.iter().enumerate() {
             let mut place = 0;
+            encoder.set_language(session.language);
             for (sentence, text) in sentences.iter().enumerate() {
+                translator.check_language(session.language, text)?;
                 for (part, joint) in translator.parts(text, settings, &mut encoder) {
                     tokens.push(part);
                     cut.push((turn, sentence, place, joint));

@@ -69,7 +69,9 @@ fn ours(ids: &Path) -> Vec<u32> {
 
 fn translator(foreign: &ForeignTranslator) -> Translator {
     let [source, target] = foreign.tokenizers().clone();
-    Translator::new(foreign.model().clone(), source, target, "foreign").unwrap()
+    let translator = Translator::new(foreign.model().clone(), source, target, "foreign").unwrap();
+    // As the others do.
+    translator.leaving_language_open()
 }
 
 fn translate(translator: &Translator, text: &str, settings: &BeamSettings) -> Rendition {
@@ -214,6 +216,14 @@ fn a_model_of_several_languages_starts_with_the_one_that_was_chosen() {
     let encode = |text: &str| chosen.tokenizers()[0].encode(text);
     assert_eq!(encode("Where is it?"), encode(">>fra<< Where is it?"));
     assert_ne!(encode("Where is it?"), encode(">>rus<< Where is it?"));
+    // What is imported without a choice can choose later, by the same token.
+    let open = translator(&open(&folder));
+    let settings = BeamSettings { max_length: 12, ..open.default_search().clone() };
+    let named = translate(&open, ">>rus<< Where is it?", &settings);
+    let russian = open.towards("rus").unwrap();
+    assert_eq!(translate(&russian, "Where is it?", &settings).tokens, named.tokens);
+    let error = russian.towards("deu").unwrap_err().to_string();
+    assert!(error.contains("`deu`") && error.contains("fra, rus"), "{error}");
     for (folder, language, problem) in [
         ("marian-mt", "deu", "it does not know >>deu<<, but >>fra<< >>rus<<"),
         ("marian/student", "fra", "one language"),

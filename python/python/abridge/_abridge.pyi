@@ -187,7 +187,12 @@ class Inspection:
 @final
 class Translator:
     def __new__(
-        cls, path: _Path, *, threads: int | None = None, device: str = "cpu"
+        cls,
+        path: _Path,
+        *,
+        to: str | None = None,
+        threads: int | None = None,
+        device: str = "cpu",
     ) -> Translator: ...
     @property
     def path(self) -> PathLike[str]: ...
@@ -195,6 +200,8 @@ class Translator:
     def context_size(self) -> int: ...
     @property
     def languages(self) -> tuple[str, str] | None: ...
+    @property
+    def target_languages(self) -> list[str]: ...
     @property
     def hash(self) -> str: ...
     @property

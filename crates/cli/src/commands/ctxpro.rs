@@ -40,6 +40,9 @@ pub struct CtxPro {
     /// The language of translations; by default the model's, or that in the name of the set.
     #[arg(long, value_name = "CODE")]
     language: Option<String>,
+    /// The language to translate into, for a model that knows several.
+    #[arg(long, value_name = "CODE", conflicts_with = "translations")]
+    to: Option<String>,
     /// How many sentences before; by default 0 and as many as the model was trained with. More are
     /// possible, with a warning.
     #[arg(
@@ -160,7 +163,7 @@ impl CtxPro {
         set: &CtxProSet,
     ) -> anyhow::Result<(Vec<Column>, Option<ControlTests>, String)> {
         let asked = self.context_sizes.iter().copied().max();
-        let translator = super::open_at(model, self.device, asked)?;
+        let translator = super::open_at(model, self.device, asked, self.to.as_deref())?;
         let most = translator.model().config().context_size;
         let mut sizes = self.context_sizes.clone();
         if sizes.is_empty() {

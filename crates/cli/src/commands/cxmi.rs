@@ -34,6 +34,9 @@ pub struct Cxmi {
     /// Its translation by people.
     #[arg(long, short, value_name = "REF")]
     reference: PathBuf,
+    /// The language of the reference, for a model that knows several.
+    #[arg(long, value_name = "CODE")]
+    to: Option<String>,
     /// The names of the documents, one per line; found beside the source by default.
     #[arg(long, value_name = "FILE")]
     docids: Option<PathBuf>,
@@ -79,7 +82,7 @@ impl Cxmi {
             ..Input::new(&self.source)
         })?;
         let furthest = self.context_sizes.iter().copied().max();
-        let translator = super::open_at(&self.model, self.device, furthest)?;
+        let translator = super::open_at(&self.model, self.device, furthest, self.to.as_deref())?;
         let most = translator.model().config().context_size;
         ensure!(
             most > 0,

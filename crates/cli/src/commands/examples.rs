@@ -63,7 +63,7 @@ impl Examples {
         let translators = self
             .models
             .iter()
-            .map(|model| super::open(model, self.device))
+            .map(|model| super::open(model, self.device, None))
             .collect::<anyhow::Result<Vec<_>>>()?;
         let trained = translators[0].languages().map(|(s, t)| format!("{s}-{t}"));
         let pair = self.languages.clone().or(trained).unwrap_or_else(|| "en-de".to_owned());

@@ -116,7 +116,7 @@ impl Import {
         if !foreign.codes().is_empty() {
             writeln!(
                 out,
-                "note:   begin each sentence with its target language, or import with \
+                "note:   it translates into several languages; say which with --to, or import it with \
                  --target-language: {}",
                 foreign.codes().join(" ")
             )?;

@@ -36,6 +36,9 @@ pub struct Inspect {
     /// Translations to look at instead of the model's own.
     #[arg(long, value_name = "FILE")]
     target: Option<PathBuf>,
+    /// The language to translate into, for a model that knows several.
+    #[arg(long, value_name = "CODE")]
+    to: Option<String>,
     /// The names of the documents, one per line; found beside the input by default.
     #[arg(long, value_name = "FILE")]
     docids: Option<PathBuf>,
@@ -108,7 +111,7 @@ impl Inspect {
         };
         let corpus = read(&Input { docids: self.docids.clone(), format: self.format, ..input })?;
         let outputs = self.outputs()?;
-        let inspector = Inspector::open(&self.model, &self.device.open()?)?;
+        let inspector = Inspector::new(super::open(&self.model, self.device, self.to.as_deref())?);
         if self.statistics {
             return self.count(&inspector, &corpus.documents);
         }

@@ -33,6 +33,7 @@ use std::str::FromStr;
 use abridge_base::tell;
 use abridge_model::DeviceKind;
 use abridge_translate::Translator;
+use anyhow::Context;
 
 /// Parses a named choice for the command line, keeping the library's error message.
 fn parse<T: FromStr<Err = abridge_model::Error>>(name: &str) -> Result<T, String> {
@@ -40,13 +41,23 @@ fn parse<T: FromStr<Err = abridge_model::Error>>(name: &str) -> Result<T, String
 }
 
 /// Opens a model directory; says so where its weights cannot be used as they are stored.
-fn open(model: &Path, device: DeviceKind) -> anyhow::Result<Translator> {
-    open_at(model, device, None)
+fn open(model: &Path, device: DeviceKind, to: Option<&str>) -> anyhow::Result<Translator> {
+    open_at(model, device, None, to)
 }
 
-/// As [`open`], to look further back than the model was trained to, if asked; says so.
-fn open_at(model: &Path, device: DeviceKind, context: Option<usize>) -> anyhow::Result<Translator> {
-    let translator = Translator::open_at(model, &device.open()?, context)?;
+/// As [`open`], to look further back than the model was trained to, if asked; says so. `to` is the
+/// target language of a model that knows several.
+fn open_at(
+    model: &Path,
+    device: DeviceKind,
+    context: Option<usize>,
+    to: Option<&str>,
+) -> anyhow::Result<Translator> {
+    let mut translator = Translator::open_at(model, &device.open()?, context)?;
+    if let Some(to) = to {
+        translator =
+            translator.towards(to).with_context(|| format!("--to {to}, {}", model.display()))?;
+    }
     if let Some(trained) = translator.trained_context().filter(|&size| Some(size) < context) {
         tell!(
             "warning: {} was trained to look {trained} sentences back; what it does with more, it \

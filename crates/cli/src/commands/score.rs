@@ -31,6 +31,9 @@ pub struct ScoreArguments {
     source: PathBuf,
     /// Its translations, in the same format; none where the source file has them itself.
     translations: Vec<PathBuf>,
+    /// The language of the translations, for a model that knows several.
+    #[arg(long, value_name = "CODE")]
+    to: Option<String>,
     /// The names of the documents, one per line; found beside the source by default.
     #[arg(long, value_name = "FILE")]
     docids: Option<PathBuf>,
@@ -58,7 +61,7 @@ impl ScoreArguments {
         let corpora = self.read()?;
         let first = &corpora[0];
         let candidates = candidates(&corpora)?;
-        let translator = super::open(&self.model, self.device)?;
+        let translator = super::open(&self.model, self.device, self.to.as_deref())?;
         let translator = match self.threads {
             Some(threads) => translator.with_threads(threads)?,
             None => translator,

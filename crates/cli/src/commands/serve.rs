@@ -246,7 +246,7 @@ impl Serve {
                 Some((name, directory)) => (Some(name.to_owned()), PathBuf::from(directory)),
                 None => (None, PathBuf::from(given)),
             };
-            let translator = super::open(&directory, self.device)?;
+            let translator = super::open(&directory, self.device, None)?;
             let name = name.unwrap_or_else(|| match translator.languages() {
                 Some((source, target)) => format!("{source}-{target}"),
                 None => "model".into(),

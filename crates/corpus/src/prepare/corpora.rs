@@ -17,6 +17,10 @@ const CUTS: u64 = 5;
 pub struct CorpusRecipe {
     /// Its name: a folder of the directory, and a key of mixtures.
     pub name: String,
+    /// The language that it is translated into, where one model is to know several: each source
+    /// sentence then begins with the token of this language, `>>de<<`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub target: Option<String>,
     /// Its share of the target tokens of training, beside the weights of the others; by size if no
     /// corpus has one. A training recipe can say otherwise.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -57,6 +61,13 @@ impl CorpusRecipe {
         if name.is_empty() || name.starts_with('.') || !name.chars().all(allowed) {
             return Err(Error::new(format!("`{name}` is not a name for a corpus"))
                 .remedy("use letters, digits, `-`, `_` and `.`, as in a file name"));
+        }
+        let is_code = |code: &&String| {
+            !code.is_empty() && code.chars().all(|c| c.is_ascii_alphanumeric() || "-_".contains(c))
+        };
+        if let Some(target) = self.target.as_ref().filter(|target| !is_code(target)) {
+            return Err(Error::new(format!("`{target}` is not the code of a language"))
+                .remedy("give the `target` of a corpus as in `target = \"de\"`"));
         }
         if let Some(weight) = self.weight.filter(|w| !w.is_finite() || *w < 0.0) {
             return Err(Error::new(format!("the weight of `{name}` is {weight}"))

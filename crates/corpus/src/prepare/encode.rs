@@ -112,7 +112,7 @@ impl Work<'_> {
             return Ok(encoded);
         }
         let documents = read_shard(&self.notes.text_folder().join(&split.name), *shard)?;
-        let content = self.content(split, &documents);
+        let content = self.content(split, &documents)?;
         let name = shard_names(&split.name, split.shards.len()).swap_remove(*shard);
         let path = self.notes.files().join(&name);
         if let Some(folder) = path.parent() {
@@ -128,7 +128,10 @@ impl Work<'_> {
         Ok(encoded)
     }
 
-    fn content(&self, split: &SpooledSplit, documents: &[Document]) -> StoreContent {
+    fn content(&self, split: &SpooledSplit, documents: &[Document]) -> Result<StoreContent> {
+        let Tokenizers { source: tokenizer, target: target_tokenizer } = self.tokenizers;
+        let towards = split.language.as_ref().map(|language| tokenizer.towards(language));
+        let towards = towards.transpose()?;
         let segments = || documents.iter().flat_map(|document| &document.segments);
         let source: Vec<&str> = segments().map(|segment| segment.source.as_str()).collect();
         let target: Vec<&str> = segments().filter_map(|s| s.target.as_deref()).collect();
@@ -136,10 +139,10 @@ impl Work<'_> {
             let (ids, ends) = encode_lines(tokenizer, lines, self.threads);
             EncodedSide { ids, ends, vocabulary_size: tokenizer.vocabulary_size() }
         };
-        StoreContent {
+        Ok(StoreContent {
             documents: documents.iter().map(|d| (d.id.clone(), d.segments.len())).collect(),
-            source: encode(&self.tokenizers.source, &source),
-            target: split.has_target.then(|| encode(&self.tokenizers.target, &target)),
-        }
+            source: encode(towards.as_ref().unwrap_or(tokenizer), &source),
+            target: split.has_target.then(|| encode(target_tokenizer, &target)),
+        })
     }
 }

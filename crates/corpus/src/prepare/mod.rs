@@ -244,26 +244,29 @@ fn make_tokenizers(
         })
     };
     let languages = &request.recipe.languages;
-    let mut learn = |counts: &WordCounts, what: &str| {
+    let mut learn = |counts: &WordCounts, codes: &[String], what: &str| {
         let settings =
             TrainSettings { vocabulary_size: recipe.vocabulary_size, ..TrainSettings::default() };
         progress.stage(&format!("learning pieces ({what})"), recipe.vocabulary_size as u64);
-        Tokenizer::train(counts, settings, &mut |pieces| progress.reached(pieces as u64))
+        Tokenizer::train_towards(counts, settings, codes, &mut |pieces| {
+            progress.reached(pieces as u64);
+        })
     };
+    let codes = request.recipe.target_languages();
     let Counts { mut source, target } = counts;
     if recipe.joint {
         source.merge_bounded(target);
-        let tokenizer = learn(&source, "joint")?;
+        let tokenizer = learn(&source, &codes, "joint")?;
         return Ok(Tokenizers { source: tokenizer.clone(), target: tokenizer });
     }
     Ok(Tokenizers {
         source: match import(&recipe.source) {
             Some(tokenizer) => tokenizer?,
-            None => learn(&source, &languages.source)?,
+            None => learn(&source, &codes, &languages.source)?,
         },
         target: match import(&recipe.target) {
             Some(tokenizer) => tokenizer?,
-            None => learn(&target, &languages.target)?,
+            None => learn(&target, &[], &languages.target)?,
         },
     })
 }

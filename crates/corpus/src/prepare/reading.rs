@@ -36,6 +36,9 @@ pub struct SpooledSplit {
     pub name: String,
     /// Whether the translations are there.
     pub has_target: bool,
+    /// The target language that its source sentences name, if there are several.
+    #[serde(default)]
+    pub language: Option<String>,
     /// Its shards.
     pub shards: Vec<ShardSize>,
 }
@@ -78,7 +81,7 @@ impl Text {
             split.documents.iter().for_each(|document| text.training.look_for(document));
         }
         for split in splits {
-            let mut aside = Aside::new(&split.name, folder)?;
+            let mut aside = Aside::new(&split.name, None, folder)?;
             for document in split.documents {
                 if kind(&split.name) == "train" {
                     text.training.look_at(&document);
@@ -112,10 +115,11 @@ struct Aside {
 }
 
 impl Aside {
-    fn new(name: &str, folder: &Path) -> Result<Self> {
+    fn new(name: &str, language: Option<String>, folder: &Path) -> Result<Self> {
         let folder = folder.join(name);
         let writer = SpoolWriter::create(&folder)?;
-        let split = SpooledSplit { name: name.to_owned(), has_target: false, shards: Vec::new() };
+        let (name, shards) = (name.to_owned(), Vec::new());
+        let split = SpooledSplit { name, has_target: false, language, shards };
         Ok(Self { split, folder, writer, sentences: 0, translations: 0 })
     }
 
@@ -187,7 +191,8 @@ impl<'a> Reader<'a> {
         let is_train = split.split == "train";
         let mut filters = if is_train { self.filters(&split)? } else { None };
         let cut = split.corpus.and_then(|corpus| corpus.cut_documents).filter(|_| is_train);
-        let mut aside = Aside::new(&name, self.folder)?;
+        let language = split.corpus.and_then(|corpus| corpus.target.clone());
+        let mut aside = Aside::new(&name, language, self.folder)?;
         let mut ids: FxHashSet<u64> = FxHashSet::default();
         let mut number = 0;
         for part in split.files {
@@ -243,7 +248,7 @@ impl<'a> Reader<'a> {
         if recipe.is_off() {
             return Ok(None);
         }
-        let languages = &self.request.recipe.languages;
+        let languages = &self.request.recipe.languages_of(split.corpus);
         let mut sets: Vec<Document> = Vec::new();
         if let Some(overlap) = &recipe.overlap {
             sets = overlap.read(self.request.data, languages)?;

@@ -197,6 +197,25 @@ impl Recipe {
         splits
     }
 
+    /// The languages of a corpus: its own target language, or that of all.
+    pub fn languages_of(&self, corpus: Option<&CorpusRecipe>) -> Languages {
+        let own = corpus.and_then(|corpus| corpus.target.clone());
+        let target = own.unwrap_or_else(|| self.languages.target.clone());
+        Languages { target, ..self.languages.clone() }
+    }
+
+    /// The target languages that source sentences name, each once, in the order of the corpora; none
+    /// where all corpora have the same.
+    pub fn target_languages(&self) -> Vec<String> {
+        let mut languages: Vec<String> = Vec::new();
+        for target in self.corpora.iter().filter_map(|corpus| corpus.target.as_ref()) {
+            if !languages.contains(target) {
+                languages.push(target.clone());
+            }
+        }
+        languages
+    }
+
     /// The filters of a corpus: its own, or those of all.
     pub fn filters_of<'a>(&'a self, corpus: Option<&'a CorpusRecipe>) -> &'a FilterRecipe {
         corpus.and_then(|corpus| corpus.filters.as_ref()).unwrap_or(&self.filters)
@@ -266,6 +285,15 @@ impl Recipe {
                     .remedy("give each corpus with training text a weight, or none of them"));
             }
         }
+        let named = self.corpora.iter().find(|corpus| corpus.target.is_some());
+        let unnamed = self.corpora.iter().find(|corpus| corpus.target.is_none());
+        if let (Some(named), Some(unnamed)) = (named, unnamed) {
+            return Err(Error::new(format!(
+                "the corpus `{}` has a target language, `{}` has none",
+                named.name, unnamed.name
+            ))
+            .remedy("give each corpus its `target`, or none of them"));
+        }
         Ok(())
     }
 }
@@ -323,6 +351,8 @@ mod tests {
             ("weight = 2", "", "`talks` has no weight"),
             ("weight = 2", "weight = -1", "weight of `talks` is -1"),
             ("0.25", "1.5", "cut_documents"),
+            ("weight = 2", "weight = 2\ntarget = \"de\"", "`films` has none"),
+            ("weight = 2", "weight = 2\ntarget = \">>de<<\"", "is not the code of a language"),
             (
                 "[[corpora]]\nname = \"talks\"",
                 "[[train]]\nsource = \"x\"\n[[corpora]]\nname = \"t\"",

@@ -5,6 +5,8 @@ use std::fs;
 
 use super::*;
 
+mod languages;
+
 const WORDS: [&str; 12] = [
     "lamp", "river", "window", "garden", "letter", "stone", "bread", "music", "winter", "morning",
     "button", "ladder",

@@ -18,15 +18,39 @@ pub struct Encoder<'a> {
     words: FxHashMap<Box<str>, (u32, u32)>,
     ids: Vec<u32>,
     buffer: String,
+    /// The token in front of sentences that do not name a target language themselves.
+    language: Option<u32>,
 }
 
 impl<'a> Encoder<'a> {
     pub(super) fn new(tokenizer: &'a Tokenizer) -> Self {
-        Self { tokenizer, words: FxHashMap::default(), ids: Vec::new(), buffer: String::new() }
+        Self {
+            tokenizer,
+            words: FxHashMap::default(),
+            ids: Vec::new(),
+            buffer: String::new(),
+            language: tokenizer.languages().chosen(),
+        }
     }
 
-    /// Appends the ids of `text`, without `</s>`.
+    /// The token in front of sentences that do not name a target language themselves.
+    pub fn language(&self) -> Option<u32> {
+        self.language
+    }
+
+    /// Puts another token in front of the sentences to come, or none.
+    pub fn set_language(&mut self, language: Option<u32>) {
+        self.language = language;
+    }
+
+    /// Appends the ids of `text`, without `</s>`; in a vocabulary of several target languages that of
+    /// the language first.
     pub fn encode(&mut self, text: &str, output: &mut Vec<u32>) {
+        let (language, text) = match self.tokenizer.languages().take(text) {
+            Some((named, rest)) => (Some(named), rest),
+            None => (self.language, text),
+        };
+        output.extend(language);
         let pairs = match &self.tokenizer.kind {
             Kind::BytePairs(pairs) => pairs,
             Kind::Imported(imported) => return imported.encode(text, output),

@@ -9,6 +9,7 @@ use std::collections::BinaryHeap;
 
 use rustc_hash::FxHashMap;
 
+use super::language::language_code;
 use super::normalise::normalise;
 use super::special::{SPACE_MARK, SPECIAL};
 use super::words::for_each_word;
@@ -17,7 +18,7 @@ use crate::{Error, Result};
 /// How a tokenizer is trained.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TrainSettings {
-    /// Pieces in the vocabulary, the five special tokens included.
+    /// Pieces in the vocabulary, the five special tokens and the languages included.
     pub vocabulary_size: usize,
     /// The most characters in one piece, the space mark included; SentencePiece has 16 too.
     pub longest_piece: usize,
@@ -116,21 +117,23 @@ struct Occurrences {
     words: Vec<u32>,
 }
 
-/// Learns merges until the vocabulary is full; `progress` hears the number of pieces so far.
+/// Learns merges until the vocabulary is full; `progress` hears the number of pieces so far. The codes
+/// of target languages come after the special tokens.
 pub fn learn(
     counts: &WordCounts,
     settings: TrainSettings,
+    languages: &[String],
     progress: &mut dyn FnMut(usize),
 ) -> Result<Learned> {
     let words = counts.sorted();
-    let mut learner = Learner::new(&words, settings)?;
+    let size = settings.vocabulary_size;
+    let mut learner = Learner::new(&words, settings, languages)?;
     learner.count_pairs();
-    while learner.pieces.len() < settings.vocabulary_size {
+    while learner.pieces.len() < size {
         let Some(pair) = learner.most_frequent() else {
             return Err(Error::new(format!(
-                "the training text gives only {} pieces, but {} were asked for",
-                learner.pieces.len(),
-                settings.vocabulary_size
+                "the training text gives only {} pieces, but {size} were asked for",
+                learner.pieces.len()
             ))
             .remedy(format!(
                 "ask for a vocabulary of at most {} pieces, or train on more text",
@@ -165,7 +168,7 @@ struct Learner {
 }
 
 impl Learner {
-    fn new(words: &[(&str, u64)], settings: TrainSettings) -> Result<Self> {
+    fn new(words: &[(&str, u64)], settings: TrainSettings, languages: &[String]) -> Result<Self> {
         if words.is_empty() {
             return Err(Error::new("the training text is empty, so no tokenizer can be learned")
                 .remedy("check that the training files hold text"));
@@ -174,18 +177,20 @@ impl Learner {
             words.iter().flat_map(|(word, _)| word.chars()).map(mark_space).collect();
         alphabet.sort_unstable();
         alphabet.dedup();
-        let needed = SPECIAL.len() + alphabet.len();
+        let mut pieces: Vec<String> = SPECIAL.iter().map(ToString::to_string).collect();
+        pieces.extend(languages.iter().map(|language| language_code(language)));
+        let first_letter = pieces.len();
+        let needed = first_letter + alphabet.len();
         if settings.vocabulary_size < needed {
             return Err(Error::new(format!(
                 "a vocabulary of {} pieces cannot hold the {} special tokens and the {} distinct \
                  characters of the training text",
                 settings.vocabulary_size,
-                SPECIAL.len(),
+                first_letter,
                 alphabet.len()
             ))
             .remedy(format!("ask for at least {needed} pieces")));
         }
-        let mut pieces: Vec<String> = SPECIAL.iter().map(ToString::to_string).collect();
         pieces.extend(alphabet.iter().map(ToString::to_string));
         let lengths = pieces.iter().map(|piece| piece.chars().count()).collect();
         let ids: FxHashMap<String, u32> =
@@ -193,7 +198,7 @@ impl Learner {
         let letters: FxHashMap<char, u32> = alphabet
             .iter()
             .enumerate()
-            .map(|(index, &c)| (c, (SPECIAL.len() + index) as u32))
+            .map(|(index, &c)| (c, (first_letter + index) as u32))
             .collect();
         Ok(Self {
             settings,
@@ -340,7 +345,7 @@ mod tests {
     /// The definition, with nothing clever: count all pairs anew before each merge.
     fn learn_slowly(counts: &WordCounts, settings: TrainSettings) -> Vec<(String, String)> {
         let words = counts.sorted();
-        let mut learner = Learner::new(&words, settings).unwrap();
+        let mut learner = Learner::new(&words, settings, &[]).unwrap();
         while learner.pieces.len() < settings.vocabulary_size {
             learner.pairs.clear();
             learner.count_pairs();
@@ -364,7 +369,7 @@ mod tests {
         let counts = counts(&text);
         for longest_piece in [3, 6, 16] {
             let settings = TrainSettings { vocabulary_size: 50, longest_piece };
-            let fast = learn(&counts, settings, &mut |_| {}).unwrap();
+            let fast = learn(&counts, settings, &[], &mut |_| {}).unwrap();
             assert_eq!(fast.merges, learn_slowly(&counts, settings));
             assert_eq!(fast.pieces.len(), 50);
             assert!(fast.pieces[5..].iter().all(|p| p.chars().count() <= longest_piece));
@@ -375,10 +380,10 @@ mod tests {
     fn order_of_lines_does_not_matter() {
         let settings = TrainSettings { vocabulary_size: 30, ..TrainSettings::default() };
         let lines = ["the red rose", "a rose is red", "see the sea"];
-        let forward = learn(&counts(&lines), settings, &mut |_| {}).unwrap();
+        let forward = learn(&counts(&lines), settings, &[], &mut |_| {}).unwrap();
         let mut parts = counts(&lines[1..]);
         parts.merge(counts(&lines[..1]));
-        assert_eq!(forward, learn(&parts, settings, &mut |_| {}).unwrap());
+        assert_eq!(forward, learn(&parts, settings, &[], &mut |_| {}).unwrap());
     }
 
     #[test]
@@ -400,12 +405,13 @@ mod tests {
     fn too_many_and_too_few_pieces_are_errors_with_the_number() {
         let counts = counts(&["aa ab"]);
         let settings = TrainSettings { vocabulary_size: 1000, ..TrainSettings::default() };
-        let error = learn(&counts, settings, &mut |_| {}).unwrap_err().to_string();
+        let error = learn(&counts, settings, &[], &mut |_| {}).unwrap_err().to_string();
         assert!(error.contains("gives only 11 pieces, but 1000"), "{error}");
         let settings = TrainSettings { vocabulary_size: 6, ..settings };
-        let error = learn(&counts, settings, &mut |_| {}).unwrap_err().to_string();
+        let error = learn(&counts, settings, &[], &mut |_| {}).unwrap_err().to_string();
         assert!(error.contains("at least 8 pieces"), "{error}");
-        let error = learn(&WordCounts::default(), settings, &mut |_| {}).unwrap_err().to_string();
+        let error =
+            learn(&WordCounts::default(), settings, &[], &mut |_| {}).unwrap_err().to_string();
         assert!(error.contains("empty"), "{error}");
     }
 }

@@ -1,11 +1,12 @@
 //! From text to ids and back.
 //!
 //! A [`Tokenizer`] is trained here ([`Tokenizer::train`]), imported from SentencePiece and fairseq
-//! ([`Tokenizer::import`]), or from a Marian model ([`Tokenizer::import_listed`]). In each case the ids below 5 are the special tokens of [`special`]
-//! (an imported dictionary may lack `<brk>`).
+//! ([`Tokenizer::import`]), or from a Marian model ([`Tokenizer::import_listed`]). In each case the ids
+//! below 5 are the special tokens of [`special`] (an imported dictionary may lack `<brk>`).
 
 mod bpe;
 mod encoder;
+mod language;
 mod learn;
 mod merges;
 pub(crate) mod normalise;
@@ -18,6 +19,7 @@ use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 
 pub use encoder::Encoder;
+pub use language::{TargetLanguages, is_language_code, language_code};
 pub use learn::{TrainSettings, WordCounts};
 pub use parallel::{count_words, encode_lines};
 
@@ -31,6 +33,7 @@ use crate::{Error, Result};
 #[derive(Clone, Debug)]
 pub struct Tokenizer {
     kind: Kind,
+    languages: TargetLanguages,
 }
 
 #[derive(Clone, Debug)]
@@ -40,14 +43,36 @@ enum Kind {
 }
 
 impl Tokenizer {
+    fn new(kind: Kind) -> Self {
+        let languages = match &kind {
+            Kind::BytePairs(pairs) => TargetLanguages::of_pieces(pairs.pieces(), None),
+            Kind::Imported(imported) => {
+                let start = imported.list().and_then(ListedPieces::start);
+                TargetLanguages::of_pieces(imported.pieces(), start)
+            }
+        };
+        Self { kind, languages }
+    }
+
     /// Trains byte pairs on counted words; `progress` hears the number of pieces so far.
     pub fn train(
         counts: &WordCounts,
         settings: TrainSettings,
         progress: &mut dyn FnMut(usize),
     ) -> Result<Self> {
-        let learned = learn::learn(counts, settings, progress)?;
-        Ok(Self { kind: Kind::BytePairs(Box::new(BytePairs::from_learned(&learned)?)) })
+        Self::train_towards(counts, settings, &[], progress)
+    }
+
+    /// As [`Tokenizer::train`], with a token for each target language (`de`, `fr`) that a source
+    /// sentence can name.
+    pub fn train_towards(
+        counts: &WordCounts,
+        settings: TrainSettings,
+        languages: &[String],
+        progress: &mut dyn FnMut(usize),
+    ) -> Result<Self> {
+        let learned = learn::learn(counts, settings, languages, progress)?;
+        Ok(Self::new(Kind::BytePairs(Box::new(BytePairs::from_learned(&learned)?))))
     }
 
     /// Imports a SentencePiece `.model`, with the ids of a fairseq `dict.txt` where one is given.
@@ -55,13 +80,13 @@ impl Tokenizer {
     /// Without a dictionary the special tokens come first, then the pieces in the model's order.
     pub fn import(model: &Path, dictionary: Option<&Path>) -> Result<Self> {
         let imported = Imported::read(model, dictionary)?;
-        Ok(Self { kind: Kind::Imported(Box::new(imported)) })
+        Ok(Self::new(Kind::Imported(Box::new(imported))))
     }
 
     /// Imports a SentencePiece `.model` whose pieces have the ids of a list.
     pub fn import_listed(model: &Path, pieces: ListedPieces) -> Result<Self> {
         let imported = Imported::read_with(model, pieces)?;
-        Ok(Self { kind: Kind::Imported(Box::new(imported)) })
+        Ok(Self::new(Kind::Imported(Box::new(imported))))
     }
 
     /// Reads the tokenizer that [`Tokenizer::save`] wrote under this name into a directory.
@@ -69,7 +94,7 @@ impl Tokenizer {
         let files = Files::new(directory, name);
         if files.json.exists() {
             let pairs = BytePairs::load(&files.json)?;
-            Ok(Self { kind: Kind::BytePairs(Box::new(pairs)) })
+            Ok(Self::new(Kind::BytePairs(Box::new(pairs))))
         } else if files.pieces.exists() {
             Self::import_listed(&files.model, ListedPieces::read(&files.pieces)?)
         } else if files.model.exists() {
@@ -83,7 +108,7 @@ impl Tokenizer {
 
     /// Reads a `tokenizer.json` of this crate from any path.
     pub fn from_file(path: &Path) -> Result<Self> {
-        Ok(Self { kind: Kind::BytePairs(Box::new(BytePairs::load(path)?)) })
+        Ok(Self::new(Kind::BytePairs(Box::new(BytePairs::load(path)?))))
     }
 
     /// Writes `tokenizer.<name>.json`, or for an imported one copies of what was imported
@@ -119,6 +144,19 @@ impl Tokenizer {
             Kind::BytePairs(_) => normalise::normalise(text),
             Kind::Imported(imported) => Cow::Owned(imported.normalise(text)),
         }
+    }
+
+    /// The target languages that a source sentence can name; none in most vocabularies.
+    pub fn languages(&self) -> &TargetLanguages {
+        &self.languages
+    }
+
+    /// The same tokenizer for source sentences that are translated into this language, unless they
+    /// name one themselves.
+    pub fn towards(&self, language: &str) -> Result<Self> {
+        let mut chosen = self.clone();
+        chosen.languages.choose(language)?;
+        Ok(chosen)
     }
 
     /// An encoder with a memory for words; make one per thread.
@@ -192,9 +230,10 @@ impl Tokenizer {
         }
     }
 
-    /// Whether the id is one of the special tokens, which stand for no text.
+    /// Whether the id is one of the special tokens or a language, which stand for no text.
     pub fn is_special(&self, id: u32) -> bool {
         self.piece(id).is_none_or(|piece| special::SPECIAL.contains(&piece))
+            || self.languages.code(id).is_some()
     }
 
     fn pieces(&self) -> &[String] {

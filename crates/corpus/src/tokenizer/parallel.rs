@@ -21,7 +21,8 @@ pub fn count_words<S: AsRef<str> + Sync>(lines: &[S], threads: usize) -> WordCou
     total
 }
 
-/// Encodes all lines, in order: the ids of all of them one after the other, and where each ends.
+/// Encodes all lines, in order: the ids of all of them one after the other, and where each ends. A
+/// blank line has no ids, not even that of a language.
 pub fn encode_lines<S: AsRef<str> + Sync>(
     tokenizer: &Tokenizer,
     lines: &[S],
@@ -32,7 +33,9 @@ pub fn encode_lines<S: AsRef<str> + Sync>(
         let mut ids = Vec::new();
         let mut ends = Vec::with_capacity(part.len());
         for line in part {
-            encoder.encode(line.as_ref(), &mut ids);
+            if !line.as_ref().trim().is_empty() {
+                encoder.encode(line.as_ref(), &mut ids);
+            }
             ends.push(ids.len());
         }
         (ids, ends)

@@ -58,6 +58,30 @@ fn special_tokens_have_their_places() {
 }
 
 #[test]
+fn a_language_is_a_token_in_front_of_the_sentence() {
+    let languages = ["de", "fr"].map(str::to_owned);
+    let settings = TrainSettings { vocabulary_size: 160, ..TrainSettings::default() };
+    let counts = count_words(&LINES, 2);
+    let tokenizer = Tokenizer::train_towards(&counts, settings, &languages, &mut |_| {}).unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    tokenizer.save(folder.path(), "source").unwrap();
+    let tokenizer = Tokenizer::load(folder.path(), "source").unwrap();
+    assert_eq!(tokenizer.languages().codes().collect::<Vec<_>>(), languages);
+    assert_eq!(tokenizer.vocabulary_size(), 160);
+    let plain = tokenizer.encode("the water");
+    let with = |id: u32| [&[id], &plain[..]].concat();
+    assert_eq!(tokenizer.encode(">>fr<< the water"), with(6));
+    let german = tokenizer.towards("de").unwrap();
+    assert_eq!(german.encode("the water"), with(5));
+    assert_eq!(german.encode(">>fr<< the water"), with(6));
+    assert_eq!(german.decode(&with(5)), "the water");
+    assert_eq!(encode_lines(&german, &["", " ", "the water"], 1).1, [0, 0, plain.len() + 1]);
+    // In a vocabulary of one language, text is text.
+    assert_eq!(trained(160).decode(&trained(160).encode(">>fr<< the")), ">>fr<< the");
+    assert!(trained(160).towards("fr").is_err());
+}
+
+#[test]
 fn training_text_has_no_unknown_and_comes_back() {
     let tokenizer = trained(160);
     for line in LINES {

@@ -140,7 +140,7 @@ pub(crate) async fn translate(
     let options = Options { beam: query.beam, ..Options::default() };
     let is_streamed = wants_stream(&headers);
     let plan = Plan::new(&app, model, client, options, is_streamed)?;
-    let start = app.session(model, query.context)?;
+    let start = app.session(model, query.context, target.as_deref())?;
     let (bytes, sent_name) = file(request, &app).await?;
     let name = query.name.or(sent_name).unwrap_or_else(|| "file".into());
 

@@ -20,8 +20,10 @@ pub(crate) struct ModelAnswer {
     name: String,
     /// The code of the source language; `und` where the model does not say.
     source: String,
-    /// The code of the target language.
+    /// The code of the target language; of a model of several, that which it has by default.
     target: String,
+    /// The codes of all languages that it translates into; a request names one of them as `target`.
+    targets: Vec<String>,
     /// How many sentences it looks back at.
     context_size: usize,
     /// The hash of its weights.
@@ -179,6 +181,7 @@ impl App {
             name: model.name.clone(),
             source: model.languages().0.to_owned(),
             target: model.languages().1.to_owned(),
+            targets: model.targets().into_iter().map(str::to_owned).collect(),
             context_size: model.context_size(),
             hash: model.translator.hash().to_owned(),
         };

@@ -154,7 +154,7 @@ pub(crate) async fn translate(
     }
     let mut orders = Vec::new();
     for brought in &brought {
-        let session = app.session(model, None)?;
+        let session = app.session(model, None, Some(&request.target))?;
         orders.push(plan.order(session, brought.before.clone(), brought.counted.clone()));
     }
     let mut work = Work::begin(&app, &plan, orders, app.settings.limits.deadline).await?;
@@ -233,7 +233,7 @@ pub(crate) async fn languages(
     let key = query.api_key.as_deref().or(body.strip_prefix("api_key="));
     let peer = peer.as_ref().map(|Extension(peer)| peer);
     app.client(&headers, peer, key)?;
-    let pairs: Vec<(&str, &str)> = app.models.iter().map(Served::languages).collect();
+    let pairs: Vec<(&str, &str)> = app.models.iter().flat_map(Served::pairs).collect();
     let mut languages: Vec<Language> = Vec::new();
     for code in pairs.iter().flat_map(|(source, target)| [*source, *target]) {
         if languages.iter().any(|language| language.code == code) {

@@ -34,7 +34,7 @@ pub(crate) async fn create(
 ) -> Result<Response, ApiError> {
     let (name, source, target) = (&request.model, &request.source, &request.target);
     let model = app.models.find(name.as_deref(), source.as_deref(), target.as_deref())?;
-    let mut session = app.session(model, request.context)?;
+    let mut session = app.session(model, request.context, target.as_deref())?;
     if !request.before.is_empty() {
         let nothing = Some(Vec::new());
         let brought = app.bring(&client, model, nothing, None, request.before).await?;

@@ -38,7 +38,7 @@ pub(crate) async fn translate(
     let model = app.models.find(name.as_deref(), source.as_deref(), target.as_deref())?;
     let is_streamed = request.stream || wants_stream(&headers);
     let plan = Plan::new(&app, model, client, options, is_streamed)?;
-    let session = app.session(model, context)?;
+    let session = app.session(model, context, target.as_deref())?;
     let brought = app.bring(&plan.client, model, sentences, text, before).await?;
     let answering = Answering::new(&app, &plan, &session, &brought);
     let order = plan.order(session, brought.before, brought.counted);

@@ -204,8 +204,17 @@ impl App {
     }
 
     /// A document's memory before its first sentence.
-    pub fn session(&self, model: usize, context: Option<usize>) -> Result<Session, ApiError> {
-        let session = self.models.get(model).translator.session(context);
+    pub fn session(
+        &self,
+        model: usize,
+        context: Option<usize>,
+        target: Option<&str>,
+    ) -> Result<Session, ApiError> {
+        let translator = &self.models.get(model).translator;
+        let session = match target.filter(|_| !translator.target_languages().is_empty()) {
+            Some(target) => translator.session_towards(context, target),
+            None => translator.session(context),
+        };
         session.map_err(|error| ApiError::new(Code::Invalid, error.to_string()))
     }
 

@@ -37,7 +37,10 @@ async function loadModels() {
   try {
     const response = await fetch("/v1/models", { headers: headers({}) });
     if (!response.ok) return complain(await failure(response));
-    models = (await response.json()).models;
+    // A model of several languages is offered once for each.
+    models = (await response.json()).models.flatMap((model) => model.targets.length > 1
+      ? model.targets.map((target) => ({ ...model, target, key: `${model.name}/${target}`, to: { target } }))
+      : [{ ...model, key: model.name, to: {} }]);
   } catch {
     return complain("The server cannot be reached.");
   }
@@ -55,14 +58,14 @@ async function loadModels() {
     const pair = isNamed ? `${name(model.source)} to ${name(model.target)}` : model.name;
     const isAlone = models.filter((m) => m.source === model.source && m.target === model.target).length === 1;
     const option = make("option", "", isAlone || !isNamed ? pair : `${pair} (${model.name})`);
-    option.value = model.name;
+    option.value = model.key;
     return option;
   }));
   offerContext();
 }
 
 function offerContext() {
-  const model = models.find((model) => model.name === $("model").value);
+  const model = models.find((model) => model.key === $("model").value);
   if (!model) return;
   const option = (count) => {
     const option = make("option", "", count === 0 ? "none" : String(count));
@@ -95,15 +98,15 @@ async function* events(response) {
 }
 
 function ask(context, signal) {
-  const model = $("model").value;
+  const { name: model, to } = models.find((model) => model.key === $("model").value) ?? {};
   const accept = { Accept: "text/event-stream" };
   if (file) {
-    const query = new URLSearchParams({ name: file.name, model, context });
+    const query = new URLSearchParams({ name: file.name, model, context, ...to });
     const kind = { ...accept, "Content-Type": "text/plain" };
     return fetch(`/v1/files?${query}`, { method: "POST", headers: headers(kind), body: file, signal });
   }
   const kind = { ...accept, "Content-Type": "application/json" };
-  const body = JSON.stringify({ text: $("text").value, model, context, stream: true });
+  const body = JSON.stringify({ text: $("text").value, model, context, ...to, stream: true });
   return fetch("/v1/translate", { method: "POST", headers: headers(kind), body, signal });
 }
 
@@ -178,7 +181,7 @@ function heardMain({ name, data }) {
     $("progress").value = done / shown.sources.length;
     $("status").textContent = `${done} of ${shown.sources.length} sentences`;
   } else if (name === "done") {
-    const model = models.find((model) => model.name === shown.model);
+    const model = models.find((model) => model.key === shown.model);
     const target = model && model.target !== "und" ? `.${model.target}` : "";
     finished = { name: data.name || `translation${target}.txt`, content: data.content ?? data.text };
     $("progress").value = 1;
@@ -264,12 +267,14 @@ async function inspect(index) {
   row.item.append(row.panel);
   row.button.setAttribute("aria-expanded", "true");
   const panel = row.panel;
+  const { name: model, to } = models.find((model) => model.key === shown.model) ?? {};
   try {
     const response = await fetch("/v1/translate", {
       method: "POST",
       headers: headers({ "Content-Type": "application/json" }),
       body: JSON.stringify({
-        model: shown.model,
+        model,
+        ...to,
         context: shown.context,
         before: before(index),
         sentences: [shown.sources[index]],

@@ -11,9 +11,8 @@ use std::path::{Path, PathBuf};
 
 use abridge_base::files::OutputDirectory;
 use abridge_corpus::Tokenizer;
-use abridge_corpus::tokenizer::sentencepiece::{
-    ForeignVocabulary, Imported, ListedPieces, is_language_code,
-};
+use abridge_corpus::tokenizer::sentencepiece::{ForeignVocabulary, Imported, ListedPieces};
+use abridge_corpus::tokenizer::{is_language_code, language_code};
 use abridge_model::tokens::{END, PAD};
 use abridge_model::weights::{
     ForeignModel, ForeignRows, Generation, ModelDirectory, Precision, Yaml,
@@ -232,7 +231,7 @@ fn tokenizers(
 ) -> Result<([Tokenizer; 2], Vec<String>)> {
     let codes = source.0.pieces().iter().filter(|piece| is_language_code(piece));
     let codes: Vec<String> = codes.cloned().collect();
-    let start = language.map(|language| format!(">>{}<<", language.trim_matches(['<', '>'])));
+    let start = language.map(language_code);
     if let Some(start) = start.as_ref().filter(|start| !codes.contains(start)) {
         let problem = if codes.is_empty() {
             format!("it translates into one language; there is no {start} to choose")

@@ -73,6 +73,9 @@ pub struct Contrast {
     /// The pair of languages of the set; by default the model's.
     #[arg(long, value_name = "PAIR")]
     languages: Option<String>,
+    /// The language of the translations, for a model that knows several.
+    #[arg(long, value_name = "CODE")]
+    to: Option<String>,
     /// Sentences of context; by default as many as the model was trained with. More are possible,
     /// with a warning.
     #[arg(long, value_name = "N")]
@@ -116,7 +119,7 @@ impl Contrast {
         }
         self.check_outputs()?;
         let model = self.model.as_deref().context("--model is missing")?;
-        let translator = super::open_at(model, self.device, self.context_size)?;
+        let translator = super::open_at(model, self.device, self.context_size, self.to.as_deref())?;
         let trained = translator.languages().map(|(source, target)| format!("{source}-{target}"));
         let pair = self.languages.clone().or_else(|| trained.clone());
         let pair = pair.unwrap_or_else(|| LANGUAGES.to_owned());
@@ -264,7 +267,7 @@ impl Contrast {
         if path.is_file() {
             return Ok((read_scores(path, set)?, path.display().to_string()));
         }
-        let translator = super::open(path, self.device)?;
+        let translator = super::open(path, self.device, self.to.as_deref())?;
         let (mut scores, identity) = self.score(&translator, set, &[], None)?;
         Ok((scores.swap_remove(0), identity.signature(SCORE).to_string()))
     }

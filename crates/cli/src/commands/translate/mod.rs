@@ -26,6 +26,7 @@ use clap::Args;
   abridge translate --model runs/grouping/model film.srt --output film.de.srt --resume
   abridge translate --model runs/grouping/model --segment book.txt --output buch.txt
   echo 'The cat slept.' | abridge translate --model runs/grouping/model
+  abridge translate --model opus-mt-en-mul talk.en --to deu
   abridge translate --model runs/grouping/model talk.en --explain
   abridge translate --model runs/grouping/model talk.en --json --n-best 3 > talk.jsonl
   abridge translate --model runs/grouping/model talk.en --sample --top-k 20 --seed 7")]
@@ -39,6 +40,9 @@ pub struct Translate {
     /// Where to write: a file, or a directory for several inputs; standard output by default.
     #[arg(long, short, value_name = "PATH")]
     output: Option<PathBuf>,
+    /// The language to translate into, for a model that knows several.
+    #[arg(long, value_name = "CODE")]
+    to: Option<String>,
     /// The names of the documents, one per line; found beside the input by default.
     #[arg(long, value_name = "FILE")]
     docids: Option<PathBuf>,
@@ -156,7 +160,7 @@ impl Translate {
             let inputs = if from_stream { &standard[..] } else { &self.inputs[..] };
             files::read_all(self, inputs)?
         };
-        let translator = super::open_at(&self.model, self.device, self.context_size)?;
+        let translator = super::open_at(&self.model, self.device, self.context_size, self.to.as_deref())?;
         let translator = match self.threads {
             Some(threads) => translator.with_threads(threads)?,
             None => translator,
@@ -239,5 +243,8 @@ pub fn signature(translator: &Translator, settings: &BeamSettings, context: usiz
     };
     let version = env!("CARGO_PKG_VERSION");
     let longest = settings.max_length;
-    format!("abridge {version}|model {hash}|context {context}|{search}|max length {longest}")
+    let languages = translator.target_languages();
+    let to = languages.chosen().and_then(|id| languages.code(id));
+    let to = to.map_or_else(String::new, |code| format!("|to {code}"));
+    format!("abridge {version}|model {hash}{to}|context {context}|{search}|max length {longest}")
 }

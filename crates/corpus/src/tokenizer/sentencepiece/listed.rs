@@ -10,7 +10,7 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
-use crate::tokenizer::special::{SPECIAL, UNKNOWN};
+use crate::tokenizer::special::SPECIAL;
 use crate::{Error, Result};
 
 /// The words of another toolkit's vocabulary under our numbers.
@@ -96,9 +96,6 @@ pub struct ListedPieces {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     start: Option<String>,
     pieces: Vec<String>,
-    /// Whether any piece is the code of a language.
-    #[serde(skip)]
-    has_codes: bool,
 }
 
 impl ListedPieces {
@@ -106,15 +103,14 @@ impl ListedPieces {
     /// unless it names one itself.
     pub fn new(vocabulary: &ForeignVocabulary, start: Option<&str>) -> Self {
         let (start, pieces) = (start.map(str::to_owned), vocabulary.pieces().to_vec());
-        let has_codes = pieces.iter().any(|piece| is_language_code(piece));
-        Self { format: 1, start, pieces, has_codes }
+        Self { format: 1, start, pieces }
     }
 
     /// Reads what [`Self::to_json`] wrote.
     pub fn read(path: &Path) -> Result<Self> {
         let text = abridge_base::files::read_regular(path, super::LARGEST)?;
         let wrong = |problem: String| Error::new(problem).in_file(path);
-        let mut list: Self = serde_json::from_slice(&text)
+        let list: Self = serde_json::from_slice(&text)
             .map_err(|error| wrong(format!("not a list of pieces: {error}")))?;
         if list.format != 1 {
             return Err(wrong(format!("format {} is newer than this program", list.format)));
@@ -125,7 +121,6 @@ impl ListedPieces {
         if let Some(start) = list.start.as_ref().filter(|start| !list.pieces.contains(start)) {
             return Err(wrong(format!("its sentences start with `{start}`, which is no piece")));
         }
-        list.has_codes = list.pieces.iter().any(|piece| is_language_code(piece));
         Ok(list)
     }
 
@@ -139,32 +134,10 @@ impl ListedPieces {
         &self.pieces
     }
 
-    /// Appends the code of the target language that a sentence starts with; returns the rest of it.
-    /// A code that the model does not know is an unknown word.
-    pub(super) fn take_start<'a>(
-        &self,
-        text: &'a str,
-        id: impl Fn(&str) -> Option<u32>,
-        output: &mut Vec<u32>,
-    ) -> &'a str {
-        if !self.has_codes {
-            return text;
-        }
-        let trimmed = text.trim_start();
-        let code = trimmed.find("<<").map(|end| &trimmed[..end + 2]);
-        if let Some(code) = code.filter(|code| is_language_code(code)) {
-            output.push(id(code).unwrap_or(UNKNOWN));
-            return &trimmed[code.len()..];
-        }
-        output.extend(self.start.as_deref().and_then(id));
-        text
+    /// The piece that every sentence starts with, unless it names a language itself.
+    pub fn start(&self) -> Option<&str> {
+        self.start.as_deref()
     }
-}
-
-/// Whether a piece is the code of a target language, `>>fra<<`.
-pub fn is_language_code(piece: &str) -> bool {
-    let code = piece.strip_prefix(">>").and_then(|rest| rest.strip_suffix("<<"));
-    code.is_some_and(|code| !code.is_empty() && !code.contains(['<', '>', ' ']))
 }
 
 #[cfg(test)]
@@ -198,27 +171,6 @@ mod tests {
         let gap = [("</s>".to_owned(), 0), ("<unk>".to_owned(), 2)];
         let error = ForeignVocabulary::of_ids(gap).unwrap_err().to_string();
         assert!(error.contains("`<unk>` is 2"), "{error}");
-    }
-
-    #[test]
-    fn a_sentence_starts_with_its_language() {
-        let foreign = strings(&["</s>", "<unk>", ">>fra<<", ">>deu<<"]);
-        let vocabulary = ForeignVocabulary::new(&foreign).unwrap();
-        let id = |piece: &str| {
-            vocabulary.pieces().iter().position(|known| known == piece).map(|id| id as u32)
-        };
-        for (start, text, ids, rest) in [
-            (None, ">>fra<< Hello", vec![5], " Hello"),
-            (Some(">>deu<<"), ">>fra<< Hello", vec![5], " Hello"),
-            (Some(">>deu<<"), "Hello", vec![6], "Hello"),
-            (None, ">>xxx<< Hello", vec![UNKNOWN], " Hello"),
-            (None, "a >>fra<< b", vec![], "a >>fra<< b"),
-        ] {
-            let mut found = Vec::new();
-            let list = ListedPieces::new(&vocabulary, start);
-            assert_eq!(list.take_start(text, id, &mut found), rest);
-            assert_eq!(found, ids, "{text}");
-        }
     }
 
     #[test]

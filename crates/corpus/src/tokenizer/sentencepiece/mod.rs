@@ -16,7 +16,7 @@ use std::path::Path;
 
 use rustc_hash::FxHashMap;
 
-pub use listed::{ForeignVocabulary, ListedPieces, is_language_code};
+pub use listed::{ForeignVocabulary, ListedPieces};
 pub use model::Algorithm;
 use model::{Model, PieceKind};
 
@@ -130,10 +130,6 @@ impl Imported {
 
     /// Appends the ids of a text.
     pub fn encode(&self, text: &str, output: &mut Vec<u32>) {
-        let text = match &self.source {
-            Source::List(list) => list.take_start(text, |piece| self.id(piece), output),
-            _ => text,
-        };
         let normalised = self.model.normalise(text);
         for (range, id) in segment::segment(&self.model, &normalised) {
             let text = &normalised[range];

@@ -1,0 +1,143 @@
+//! Several target languages in one model: a token in front of the source sentence, `>>de<<`, says into
+//! which language it is to be translated, as in the models of OPUS-MT.
+
+use super::special::UNKNOWN;
+use crate::{Error, Result};
+
+/// The target languages of a vocabulary, and the one that sentences are for.
+#[derive(Clone, Debug, Default)]
+pub struct TargetLanguages {
+    /// Codes without their brackets, with their ids, in the order of the ids.
+    codes: Vec<(String, u32)>,
+    /// The code of sentences that do not name a language themselves.
+    chosen: Option<u32>,
+}
+
+impl TargetLanguages {
+    /// Finds the codes among pieces; `chosen` is one of them, with its brackets.
+    pub(super) fn of_pieces(pieces: &[String], chosen: Option<&str>) -> Self {
+        let numbered = pieces.iter().zip(0u32..);
+        let codes = numbered.filter(|(piece, _)| is_language_code(piece));
+        let codes = codes.map(|(piece, id)| (bare(piece).to_owned(), id)).collect();
+        let mut languages = Self { codes, chosen: None };
+        languages.chosen = chosen.and_then(|code| languages.find(bare(code)));
+        languages
+    }
+
+    /// The codes of the languages, `de` and so on; none in a vocabulary of one language.
+    pub fn codes(&self) -> impl ExactSizeIterator<Item = &str> + '_ {
+        self.codes.iter().map(|(code, _)| code.as_str())
+    }
+
+    /// Their tokens, in the same order.
+    pub fn ids(&self) -> impl ExactSizeIterator<Item = u32> + '_ {
+        self.codes.iter().map(|(_, id)| *id)
+    }
+
+    /// Whether there is no choice: the vocabulary is of one language.
+    pub fn is_empty(&self) -> bool {
+        self.codes.is_empty()
+    }
+
+    /// The id of the token that stands in front of sentences that do not name a language themselves.
+    pub fn chosen(&self) -> Option<u32> {
+        self.chosen
+    }
+
+    /// The code of a token.
+    pub fn code(&self, id: u32) -> Option<&str> {
+        let found = self.codes.iter().find(|(_, known)| *known == id);
+        found.map(|(code, _)| code.as_str())
+    }
+
+    /// The token of a language, given as `de` or `>>de<<`.
+    pub fn id(&self, language: &str) -> Result<u32> {
+        let language = bare(language);
+        self.find(language).ok_or_else(|| {
+            if self.codes.is_empty() {
+                let problem = format!(
+                    "the vocabulary has no `{}`: it is of a model that translates into one language",
+                    language_code(language)
+                );
+                return Error::usage(problem).remedy("leave the target language out");
+            }
+            Error::usage(format!("`{language}` is not among the target languages"))
+                .remedy(format!("choose one of {}", self.list()))
+        })
+    }
+
+    /// All codes in one line.
+    pub fn list(&self) -> String {
+        self.codes().collect::<Vec<_>>().join(", ")
+    }
+
+    /// Says which language is meant where sentences do not.
+    pub(super) fn choose(&mut self, language: &str) -> Result<()> {
+        self.chosen = Some(self.id(language)?);
+        Ok(())
+    }
+
+    /// Takes the code that a text begins with: its token, unknown if there is none, and the rest.
+    pub fn take<'a>(&self, text: &'a str) -> Option<(u32, &'a str)> {
+        if self.codes.is_empty() {
+            return None;
+        }
+        let trimmed = text.trim_start();
+        let code = &trimmed[..trimmed.find("<<")? + 2];
+        is_language_code(code)
+            .then(|| (self.find(bare(code)).unwrap_or(UNKNOWN), &trimmed[code.len()..]))
+    }
+
+    fn find(&self, language: &str) -> Option<u32> {
+        self.codes.iter().find(|(code, _)| code == language).map(|(_, id)| *id)
+    }
+}
+
+/// The piece of a language: `>>de<<` of `de`.
+pub fn language_code(language: &str) -> String {
+    format!(">>{}<<", bare(language))
+}
+
+/// Whether a piece is the code of a target language, `>>fra<<`.
+pub fn is_language_code(piece: &str) -> bool {
+    let code = piece.strip_prefix(">>").and_then(|rest| rest.strip_suffix("<<"));
+    code.is_some_and(|code| !code.is_empty() && !code.contains(['<', '>', ' ']))
+}
+
+fn bare(code: &str) -> &str {
+    code.trim_matches(['<', '>'])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn languages(chosen: Option<&str>) -> TargetLanguages {
+        let pieces = ["<s>", "<unk>", ">>fra<<", "a", ">>deu<<", ">><<"].map(str::to_owned);
+        TargetLanguages::of_pieces(&pieces, chosen)
+    }
+
+    #[test]
+    fn a_sentence_may_name_its_language() {
+        let known = languages(None);
+        assert_eq!(known.take(">>fra<< Hello"), Some((2, " Hello")));
+        assert_eq!(known.take("  >>deu<<Hello"), Some((4, "Hello")));
+        assert_eq!(known.take(">>xxx<< Hello"), Some((UNKNOWN, " Hello")));
+        for text in ["Hello", "a >>fra<< b", ">> a <<", ">><< a", "<<", ""] {
+            assert_eq!(known.take(text), None, "{text:?}");
+        }
+        assert_eq!(TargetLanguages::default().take(">>fra<< Hello"), None);
+    }
+
+    #[test]
+    fn errors_list_what_there_is() {
+        let mut known = languages(Some(">>deu<<"));
+        assert_eq!((known.chosen(), known.code(2)), (Some(4), Some("fra")));
+        known.choose("fra").unwrap();
+        assert_eq!(known.chosen(), Some(2));
+        let error = known.choose("rus").unwrap_err().to_string();
+        assert!(error.contains("`rus`") && error.contains("fra, deu"), "{error}");
+        let error = TargetLanguages::default().id("fra").unwrap_err().to_string();
+        assert!(error.contains("into one language"), "{error}");
+    }
+}
