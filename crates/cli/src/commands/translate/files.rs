@@ -1,30 +1,37 @@
-//! Whole files: read, translate, write at once.
+//! Whole files, one or many: read, translate, write each when it is complete.
 
-use std::io::{IsTerminal, Write};
+use std::collections::VecDeque;
+use std::io::Write;
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 
-use abridge_base::files::OutputFile;
 use abridge_base::hash::Hasher;
 use abridge_base::tell;
 use abridge_corpus::{Corpus, Input, read, read_text};
 use abridge_translate::{BeamSettings, Control, DocumentSettings, Prose, Translation, Translator};
-use anyhow::{Context, bail};
-use indicatif::{ProgressBar, ProgressStyle};
+use anyhow::Context;
+use indicatif::ProgressBar;
 
-use super::partial::{self, Header, Partial};
+use super::finished;
+use super::inputs::{Listed, list, settings_key};
+use super::partial::{Header, Partial, partial_of};
 use super::render::{Place, Record, record};
 use super::{Mode, Translate};
 
-/// Notes that are listed; the rest is counted.
+/// Notes of a file that are listed; the rest is counted.
 const LISTED_NOTES: usize = 20;
+/// Files are translated together until they have so many sentences: enough that small files keep all
+/// threads busy, and few enough that the memory does not depend on the number of files.
+const TOGETHER: usize = 2048;
+/// Bytes of files that are kept in memory between a first look and their translation. Others are read
+/// again.
+const KEPT: u64 = 64 << 20;
 
-/// A file that has been read.
+/// A file that was found to be readable.
 pub struct Job {
-    input: PathBuf,
-    output: Option<OutputFile>,
-    content: Content,
-    /// Whether another one follows on standard output.
-    is_followed: bool,
+    listed: Listed,
+    /// What it holds, where it is kept.
+    content: Option<Content>,
 }
 
 enum Content {
@@ -33,229 +40,363 @@ enum Content {
     Text(String),
 }
 
-/// What is translated, and how it is put together again.
-struct Plan<'a> {
-    documents: Vec<Vec<String>>,
-    names: Vec<&'a str>,
-    layout: Layout<'a>,
+/// How translations are put together again.
+enum Layout {
+    Corpus(Corpus),
+    /// With the text as it was.
+    Prose(Prose, String),
 }
 
-enum Layout<'a> {
-    Corpus(&'a Corpus),
-    Prose(Prose),
+/// A file on its way.
+struct Task {
+    listed: Listed,
+    header: Header,
+    layout: Layout,
+    /// Its documents among those that are translated together.
+    documents: Range<usize>,
+    sentences: usize,
+    /// The document that is being translated, and the number of its first sentence.
+    at: (usize, usize),
+    /// What is finished of it.
+    records: Vec<Record>,
+    partial: Option<Partial>,
+    /// Whether another one follows on standard output.
+    is_followed: bool,
 }
 
-/// Decides where everything goes, then reads all inputs.
+/// Decides where everything goes, then reads all inputs, so that a file that cannot be translated is
+/// found before any work.
 pub fn read_all(arguments: &Translate, inputs: &[PathBuf]) -> anyhow::Result<Vec<Job>> {
-    let outputs = outputs(arguments, inputs)?;
-    let mut jobs = Vec::with_capacity(inputs.len());
-    for (place, (input, output)) in inputs.iter().zip(outputs).enumerate() {
-        let content = if arguments.segment {
-            Content::Text(read_text(input)?)
-        } else {
-            Content::Corpus(read(&Input {
-                docids: arguments.docids.clone(),
-                format: arguments.format,
-                ..Input::new(input)
-            })?)
-        };
-        let is_followed = output.is_none() && place + 1 < inputs.len();
-        jobs.push(Job { input: input.clone(), output, content, is_followed });
+    let listed = list(arguments, inputs)?;
+    let mut jobs = Vec::with_capacity(listed.len());
+    let mut kept = 0;
+    for listed in listed {
+        let content = Content::read(arguments, &listed.input)?;
+        // What is no file can be read only once.
+        let file = std::fs::metadata(&listed.input).ok().filter(std::fs::Metadata::is_file);
+        let bytes = file.map_or(0, |file| file.len());
+        kept += bytes;
+        jobs.push(Job { listed, content: (kept <= KEPT || bytes == 0).then_some(content) });
     }
     Ok(jobs)
 }
 
-/// Where the translation of each input goes; nothing for standard output.
-fn outputs(arguments: &Translate, inputs: &[PathBuf]) -> anyhow::Result<Vec<Option<OutputFile>>> {
-    let Some(output) = &arguments.output else {
-        return Ok(inputs.iter().map(|_| None).collect());
-    };
-    let mut outputs = arguments.inputs_of();
-    let is_folder = output.is_dir();
-    if inputs.len() > 1 && !is_folder {
-        bail!(
-            "{} inputs, but --output {} is not a directory; make it one, or translate the files one \
-             by one",
-            inputs.len(),
-            output.display()
-        );
-    }
-    let mut all = Vec::with_capacity(inputs.len());
-    for input in inputs {
-        let file = if is_folder {
-            let name = input.file_name().unwrap_or_default().to_string_lossy().into_owned();
-            // The translation is not compressed.
-            let name = name.strip_suffix(".gz").or(name.strip_suffix(".zst")).unwrap_or(&name);
-            let replace = arguments.force || arguments.resume;
-            let remedy = "move it away, or replace it with --force";
-            outputs.derived(&output.join(name), replace, remedy)?
-        } else {
-            outputs.file(output)?
-        };
-        if file.is_file() {
-            partial::check(file.path(), &mut outputs)?;
-        }
-        all.push(Some(file));
-    }
-    Ok(all)
-}
-
-/// Translates and writes one file.
+/// Translates all files and writes each when it is complete.
 pub fn run(
     arguments: &Translate,
-    job: Job,
+    jobs: Vec<Job>,
     translator: &Translator,
     settings: &BeamSettings,
 ) -> anyhow::Result<()> {
-    let mode = arguments.mode();
-    let plan = plan(&job, arguments.prose_language(Some(translator)));
-    let sentences = plan.documents.iter().map(Vec::len).sum::<usize>();
-    let header = Header {
-        format: 1,
-        input: hash(&plan.documents),
-        model: translator.hash().to_owned(),
-        settings: format!(
-            "{} context {:?} {mode:?}",
-            serde_json::to_string(settings)?,
-            arguments.context_size
-        ),
+    let search = serde_json::to_string(settings)?;
+    let mut run = Run {
+        arguments,
+        translator,
+        settings,
+        mode: arguments.mode(),
+        language: arguments.prose_language(Some(translator)),
+        key: settings_key(arguments, &search, arguments.mode()),
+        bar: ProgressBar::hidden(),
     };
-    // Where the output is not a file there is nothing beside it to keep.
-    let target = job.output.as_ref().filter(|output| output.is_file());
-    let (mut partial, mut records) = match target {
-        Some(output) => {
-            let (partial, records) = Partial::open(output.path(), &header, arguments.resume)?;
-            (Some(partial), records)
-        }
-        None => (None, Vec::new()),
-    };
-    records.truncate(sentences);
-    if !records.is_empty() && !arguments.quiet {
-        tell!("{} of {sentences} sentences are there already", records.len());
+    let files = jobs.len();
+    let (mut waiting, sentences) = run.survey(jobs)?;
+    let finished = files - waiting.len();
+    if finished > 0 && !arguments.quiet {
+        tell!("{finished} of {files} files are there already");
     }
-
-    let bar = bar(sentences, arguments.quiet)?;
-    bar.set_position(records.len() as u64);
-    bar.reset_eta();
-    let done = |count: usize| bar.inc(count as u64);
-    let known: Vec<String> = records
-        .iter()
-        .map(|record| record.translation.as_ref().unwrap_or(&record.text).clone())
-        .collect();
-    let how = DocumentSettings {
-        context: arguments.context_size,
-        known: &known,
-        control: Control {
-            done: &done,
-            attention: matches!(mode, Mode::Json | Mode::Explain),
-            ..Control::default()
-        },
-    };
-    let mut numbers = places(&plan.documents).skip(records.len());
-    let mut finish = |document: usize, translation: Translation| -> anyhow::Result<()> {
-        let (number, index) = numbers.next().context("more translations than sentences")?;
-        let place = Place {
-            document: plan.names[document],
-            index,
-            number,
-            source: &plan.documents[document][index],
-        };
-        let mut record = record(mode, &place, &translation, translator);
-        if translator.model().config().target_context {
-            record.translation = Some(translation.into_text());
-        }
-        if let Some(partial) = &mut partial {
-            partial.push(&record)?;
-        }
-        records.push(record);
-        Ok(())
-    };
-    translator.translate_in_order(&plan.documents, settings, &how, &mut finish)?;
-    bar.finish_and_clear();
-
-    let mut bytes = put_together(&plan, &records, mode)?;
-    if let Some(output) = &job.output {
-        output.write(&bytes)?;
-    } else {
-        // The first line of the next one is not the end of the last line of this one.
-        if job.is_followed && bytes.last().is_some_and(|&byte| byte != b'\n') {
-            bytes.push(b'\n');
-        }
-        let mut out = std::io::stdout().lock();
-        out.write_all(&bytes)?;
-        out.flush()?;
+    run.bar = crate::progress::counter(sentences, "sentences", arguments.quiet);
+    while !waiting.is_empty() {
+        run.translate(&mut waiting)?;
     }
-    if let Some(partial) = partial {
-        partial.finish()?;
-    }
-    if !arguments.quiet {
-        report(&job.input, &plan, &records);
-    }
+    run.bar.finish_and_clear();
     Ok(())
 }
 
-fn plan<'a>(job: &'a Job, language: &str) -> Plan<'a> {
-    match &job.content {
-        Content::Corpus(corpus) => {
-            let sentences = |document: &abridge_corpus::Document| {
-                document.segments.iter().map(|segment| segment.source.clone()).collect()
-            };
-            Plan {
-                documents: corpus.documents.iter().map(sentences).collect(),
-                names: corpus.documents.iter().map(|document| document.id.as_str()).collect(),
-                layout: Layout::Corpus(corpus),
+struct Run<'a> {
+    arguments: &'a Translate,
+    translator: &'a Translator,
+    settings: &'a BeamSettings,
+    mode: Mode,
+    /// The language of prose.
+    language: &'a str,
+    /// What finished sentences depend on, beside input and model.
+    key: String,
+    bar: ProgressBar,
+}
+
+impl Run<'_> {
+    /// Leaves out what is finished, and counts the sentences of the rest.
+    fn survey(&self, jobs: Vec<Job>) -> anyhow::Result<(VecDeque<Job>, usize)> {
+        let mut waiting = VecDeque::with_capacity(jobs.len());
+        let mut sentences = 0;
+        for mut job in jobs {
+            let is_kept = job.content.is_some();
+            let (documents, layout) = self.cut(&mut job)?;
+            let record = job.listed.record.as_ref().zip(job.listed.output.as_ref());
+            if let Some((record, output)) = record.filter(|_| self.arguments.resume) {
+                let header = self.header(&documents);
+                if finished::is_finished(record, output.path(), &header)? {
+                    continue;
+                }
+            }
+            sentences += documents.iter().map(Vec::len).sum::<usize>();
+            job.content = is_kept.then(|| layout.into_content());
+            waiting.push_back(job);
+        }
+        Ok((waiting, sentences))
+    }
+
+    /// The documents of a file, and what is needed to put their translations in their place.
+    fn cut(&self, job: &mut Job) -> anyhow::Result<(Vec<Vec<String>>, Layout)> {
+        let content = match job.content.take() {
+            Some(content) => content,
+            None => Content::read(self.arguments, &job.listed.input)?,
+        };
+        Ok(match content {
+            Content::Corpus(corpus) => {
+                let sentences = |document: &abridge_corpus::Document| {
+                    document.segments.iter().map(|segment| segment.source.clone()).collect()
+                };
+                (corpus.documents.iter().map(sentences).collect(), Layout::Corpus(corpus))
+            }
+            Content::Text(text) => {
+                let prose = Prose::new(&text, self.language);
+                (vec![prose.sentences.clone()], Layout::Prose(prose, text))
+            }
+        })
+    }
+
+    fn header(&self, documents: &[Vec<String>]) -> Header {
+        Header {
+            format: 1,
+            input: hash(documents),
+            model: self.translator.hash().to_owned(),
+            settings: self.key.clone(),
+        }
+    }
+
+    /// Translates the next files together. One that was begun earlier is translated by itself.
+    fn translate(&self, waiting: &mut VecDeque<Job>) -> anyhow::Result<()> {
+        let mut documents = Vec::new();
+        let mut tasks: VecDeque<Task> = VecDeque::new();
+        let mut sentences = 0;
+        while sentences < TOGETHER
+            && let Some(mut job) =
+                waiting.pop_front_if(|job| tasks.is_empty() || self.begun(&job.listed).is_none())
+        {
+            let was_begun = self.begun(&job.listed).is_some();
+            let (own, layout) = self.cut(&mut job)?;
+            let task = self.task(job.listed, &own, layout, documents.len(), !waiting.is_empty())?;
+            sentences += task.sentences;
+            documents.extend(own);
+            tasks.push_back(task);
+            if was_begun {
+                break;
             }
         }
-        Content::Text(text) => {
-            let prose = Prose::new(text, language);
-            Plan {
-                documents: vec![prose.sentences.clone()],
-                names: vec!["1"],
-                layout: Layout::Prose(prose),
+        self.translate_together(&documents, tasks)
+    }
+
+    /// What is to be resumed of a file, if anything.
+    fn begun<'a>(&self, listed: &'a Listed) -> Option<&'a Path> {
+        let output = listed.output.as_ref().filter(|output| output.is_file())?.path();
+        (self.arguments.resume && partial_of(output).exists()).then_some(output)
+    }
+
+    fn task(
+        &self,
+        listed: Listed,
+        documents: &[Vec<String>],
+        layout: Layout,
+        first: usize,
+        is_followed: bool,
+    ) -> anyhow::Result<Task> {
+        let header = self.header(documents);
+        let (partial, mut records) = match self.begun(&listed) {
+            Some(output) => {
+                let (partial, records) = Partial::open(output, &header, true)?;
+                (Some(partial), records)
             }
+            None => (None, Vec::new()),
+        };
+        let sentences = documents.iter().map(Vec::len).sum();
+        records.truncate(sentences);
+        if !records.is_empty() {
+            self.tell(&format!("{} of {sentences} sentences are there already", records.len()));
+        }
+        self.bar.inc(records.len() as u64);
+        let documents = first..first + documents.len();
+        let is_followed = is_followed && listed.output.is_none();
+        let at = (first, 0);
+        Ok(Task { listed, header, layout, documents, sentences, at, records, partial, is_followed })
+    }
+
+    fn translate_together(
+        &self,
+        documents: &[Vec<String>],
+        mut tasks: VecDeque<Task>,
+    ) -> anyhow::Result<()> {
+        let records = tasks.iter().flat_map(|task| &task.records);
+        let known: Vec<String> = records
+            .map(|record| record.translation.as_ref().unwrap_or(&record.text).clone())
+            .collect();
+        let done = |count: usize| self.bar.inc(count as u64);
+        let how = DocumentSettings {
+            context: self.arguments.context_size,
+            known: &known,
+            control: Control {
+                done: &done,
+                attention: matches!(self.mode, Mode::Json | Mode::Explain),
+                ..Control::default()
+            },
+        };
+        let mut take = |document: usize, translation: Translation| -> anyhow::Result<()> {
+            self.write_complete(documents, &mut tasks)?;
+            let task = tasks.front_mut().context("more translations than sentences")?;
+            self.add(task, documents, document, translation)
+        };
+        self.translator.translate_in_order(documents, self.settings, &how, &mut take)?;
+        self.write_complete(documents, &mut tasks)
+    }
+
+    /// Adds the next sentence of a file.
+    fn add(
+        &self,
+        task: &mut Task,
+        documents: &[Vec<String>],
+        document: usize,
+        translation: Translation,
+    ) -> anyhow::Result<()> {
+        let number = task.records.len();
+        while task.at.0 < document {
+            task.at = (task.at.0 + 1, task.at.1 + documents[task.at.0].len());
+        }
+        let index = number - task.at.1;
+        let name = match &task.layout {
+            Layout::Corpus(corpus) => &corpus.documents[document - task.documents.start].id,
+            Layout::Prose(..) => "1",
+        };
+        let source = &documents[document][index];
+        let place = Place { document: name, index, number, source };
+        let mut record = record(self.mode, &place, &translation, self.translator);
+        if self.translator.model().config().target_context {
+            record.translation = Some(translation.into_text());
+        }
+        // Where the output is not a file there is nothing beside it to keep. Opened now, so that only
+        // one is open at a time.
+        if let (None, Some(output)) = (&task.partial, &task.listed.output)
+            && output.is_file()
+        {
+            task.partial = Some(Partial::open(output.path(), &task.header, false)?.0);
+        }
+        if let Some(partial) = &mut task.partial {
+            partial.push(&record)?;
+        }
+        task.records.push(record);
+        Ok(())
+    }
+
+    /// Writes the files at the front that are complete.
+    fn write_complete(
+        &self,
+        documents: &[Vec<String>],
+        tasks: &mut VecDeque<Task>,
+    ) -> anyhow::Result<()> {
+        while let Some(task) = tasks.pop_front_if(|task| task.records.len() == task.sentences) {
+            self.write(task, documents)?;
+        }
+        Ok(())
+    }
+
+    fn write(&self, task: Task, documents: &[Vec<String>]) -> anyhow::Result<()> {
+        let own = &documents[task.documents.clone()];
+        let mut bytes = put_together(&task, own, self.mode)?;
+        if let Some(output) = &task.listed.output {
+            output.write(&bytes)?;
+        } else {
+            // The first line of the next one is not the end of the last line of this one.
+            if task.is_followed && bytes.last().is_some_and(|&byte| byte != b'\n') {
+                bytes.push(b'\n');
+            }
+            let mut out = std::io::stdout().lock();
+            out.write_all(&bytes)?;
+            out.flush()?;
+        }
+        if let Some(record) = &task.listed.record {
+            finished::save(record, &task.header, &bytes)?;
+        }
+        self.report(&task.listed.input, &task.layout, own, &task.records);
+        if let Some(partial) = task.partial {
+            partial.finish()?;
+        }
+        Ok(())
+    }
+
+    /// Lists what was translated in parts or may lack its end, with lines.
+    fn report(&self, input: &Path, layout: &Layout, documents: &[Vec<String>], records: &[Record]) {
+        let places = documents.iter().enumerate();
+        let places =
+            places.flat_map(|(document, d)| (0..d.len()).map(move |index| (document, index)));
+        let noted: Vec<_> =
+            places.zip(records).filter_map(|(place, r)| Some((place, r.note.as_ref()?))).collect();
+        for ((document, index), note) in noted.iter().take(LISTED_NOTES) {
+            let line = match layout {
+                Layout::Corpus(corpus) => corpus.line(*document, *index),
+                Layout::Prose(prose, _) => prose.line(*index),
+            };
+            let line = line.unwrap_or(index + 1);
+            self.tell(&format!("note: {}:{line}: {note}", input.display()));
+        }
+        if noted.len() > LISTED_NOTES {
+            let more = noted.len() - LISTED_NOTES;
+            self.tell(&format!("note: {more} more sentences like these"));
+        }
+    }
+
+    fn tell(&self, text: &str) {
+        if !self.arguments.quiet {
+            self.bar.suspend(|| tell!("{text}"));
         }
     }
 }
 
-/// For each sentence its place in all documents and in its own.
-fn places(documents: &[Vec<String>]) -> impl Iterator<Item = (usize, usize)> {
-    documents.iter().flat_map(|document| 0..document.len()).enumerate()
+impl Content {
+    fn read(arguments: &Translate, input: &Path) -> anyhow::Result<Self> {
+        if arguments.segment {
+            return Ok(Self::Text(read_text(input)?));
+        }
+        let docids = arguments.docids.clone();
+        let input = Input { docids, format: arguments.format, ..Input::new(input) };
+        Ok(Self::Corpus(read(&input)?))
+    }
 }
 
-fn put_together(plan: &Plan<'_>, records: &[Record], mode: Mode) -> anyhow::Result<Vec<u8>> {
+impl Layout {
+    fn into_content(self) -> Content {
+        match self {
+            Self::Corpus(corpus) => Content::Corpus(corpus),
+            Self::Prose(_, text) => Content::Text(text),
+        }
+    }
+}
+
+fn put_together(task: &Task, documents: &[Vec<String>], mode: Mode) -> anyhow::Result<Vec<u8>> {
+    let records = &task.records;
     if mode != Mode::Text {
         return Ok(records.iter().flat_map(|record| record.text.bytes()).collect());
     }
     let mut texts = records.iter().map(|record| record.text.clone());
     let translations: Vec<Vec<String>> =
-        plan.documents.iter().map(|d| texts.by_ref().take(d.len()).collect()).collect();
-    match &plan.layout {
+        documents.iter().map(|d| texts.by_ref().take(d.len()).collect()).collect();
+    match &task.layout {
         Layout::Corpus(corpus) => {
             let mut bytes = Vec::new();
             corpus.write_translation(&translations, &mut bytes)?;
             Ok(bytes)
         }
-        Layout::Prose(prose) => {
+        Layout::Prose(prose, _) => {
             Ok(prose.put_together(translations.first().map_or(&[][..], Vec::as_slice)).into_bytes())
         }
-    }
-}
-
-/// Lists what was translated in parts or may lack its end, with lines.
-fn report(input: &Path, plan: &Plan<'_>, records: &[Record]) {
-    let places = plan.documents.iter().enumerate();
-    let places = places.flat_map(|(document, d)| (0..d.len()).map(move |index| (document, index)));
-    let noted: Vec<_> =
-        places.zip(records).filter_map(|(place, r)| Some((place, r.note.as_ref()?))).collect();
-    for ((document, index), note) in noted.iter().take(LISTED_NOTES) {
-        let line = match &plan.layout {
-            Layout::Corpus(corpus) => corpus.line(*document, *index),
-            Layout::Prose(prose) => prose.line(*index),
-        };
-        tell!("note: {}:{}: {note}", input.display(), line.unwrap_or(index + 1));
-    }
-    if noted.len() > LISTED_NOTES {
-        tell!("note: {} more sentences like these", noted.len() - LISTED_NOTES);
     }
 }
 
@@ -268,12 +409,4 @@ fn hash(documents: &[Vec<String>]) -> String {
         }
     }
     hasher.finish()
-}
-
-fn bar(sentences: usize, quiet: bool) -> anyhow::Result<ProgressBar> {
-    if quiet || !std::io::stderr().is_terminal() {
-        return Ok(ProgressBar::hidden());
-    }
-    let style = "{bar:30} {pos}/{len} sentences, {per_sec}, {eta} left";
-    Ok(ProgressBar::new(sentences as u64).with_style(ProgressStyle::with_template(style)?))
 }

@@ -1,13 +1,14 @@
 //! `abridge translate`: documents in, translated documents out.
 
 mod files;
+mod finished;
+mod inputs;
 mod partial;
 mod render;
 mod stream;
 
 use std::path::PathBuf;
 
-use abridge_base::files::Outputs;
 use abridge_base::tell;
 use abridge_corpus::Format;
 use abridge_model::DeviceKind;
@@ -25,6 +26,8 @@ use clap::Args;
   abridge translate --model runs/grouping/model talk.en --output talk.de
   abridge translate --model runs/grouping/model film.srt --output film.de.srt --resume
   abridge translate --model runs/grouping/model --segment book.txt --output buch.txt
+  abridge translate --model runs/grouping/model corpus/ --output translated --resume
+  abridge translate --model runs/grouping/model films/ --beside de
   echo 'The cat slept.' | abridge translate --model runs/grouping/model
   abridge translate --model opus-mt-en-mul talk.en --to deu
   abridge translate --model runs/grouping/model talk.en --explain
@@ -34,12 +37,18 @@ pub struct Translate {
     /// A model directory.
     #[arg(long, value_name = "DIR")]
     model: PathBuf,
-    /// The files to translate; standard input by default, which `-` stands for, too.
+    /// The files to translate, and directories with all files below them; standard input by default,
+    /// which `-` stands for, too.
     #[arg(value_name = "INPUT")]
     inputs: Vec<PathBuf>,
-    /// Where to write: a file, or a directory for several inputs; standard output by default.
-    #[arg(long, short, value_name = "PATH")]
+    /// Where to write: a file, or a directory for several inputs, in which the files of a directory
+    /// keep their places; standard output by default.
+    #[arg(long, short, value_name = "PATH", group = "place")]
     output: Option<PathBuf>,
+    /// Writes each translation beside its source, under a name with this language: talk.de beside
+    /// talk.en, film.de.srt beside film.srt.
+    #[arg(long, value_name = "CODE", group = "place")]
+    beside: Option<String>,
     /// The language to translate into, for a model that knows several.
     #[arg(long, value_name = "CODE")]
     to: Option<String>,
@@ -56,11 +65,12 @@ pub struct Translate {
     /// The language by whose rules --segment cuts; the model's source language by default.
     #[arg(long, value_name = "CODE", requires = "segment")]
     language: Option<String>,
-    /// Goes on with an interrupted job that wrote to the same --output.
-    #[arg(long, requires = "output")]
+    /// Goes on with an interrupted job that wrote to the same place: of many files, those that were
+    /// finished with the same model and settings are left as they are.
+    #[arg(long, requires = "place")]
     resume: bool,
-    /// Replaces files of the same names in the directory --output.
-    #[arg(long, requires = "output")]
+    /// Replaces files of the same names in the directory --output, or --beside.
+    #[arg(long, requires = "place", conflicts_with = "resume")]
     force: bool,
 
     /// Sentences before the current one that are looked back at; by default as many as the model was
@@ -147,10 +157,14 @@ impl Translate {
             from_stream || !self.inputs.iter().any(is_stream),
             "standard input and files cannot be mixed; translate them one after the other"
         );
+        ensure!(
+            !from_stream || self.beside.is_none(),
+            "--beside needs files, for standard input is beside nothing"
+        );
         // Files are read before the model, so that a wrong name is found at once.
         let stream = from_stream && self.format.is_none();
         let stream_output = match &self.output {
-            Some(path) if stream => Some(self.inputs_of().file(path)?),
+            Some(path) if stream => Some(inputs::reading(self, &[]).file(path)?),
             _ => None,
         };
         let jobs = if stream {
@@ -160,7 +174,8 @@ impl Translate {
             let inputs = if from_stream { &standard[..] } else { &self.inputs[..] };
             files::read_all(self, inputs)?
         };
-        let translator = super::open_at(&self.model, self.device, self.context_size, self.to.as_deref())?;
+        let translator =
+            super::open_at(&self.model, self.device, self.context_size, self.to.as_deref())?;
         let translator = match self.threads {
             Some(threads) => translator.with_threads(threads)?,
             None => translator,
@@ -172,24 +187,13 @@ impl Translate {
         let context = translator.session(self.context_size)?.context_size();
         if stream {
             stream::run(self, stream_output.as_ref(), &translator, &settings)?;
-        }
-        for job in jobs {
-            files::run(self, job, &translator, &settings)?;
+        } else {
+            files::run(self, jobs, &translator, &settings)?;
         }
         if !self.quiet {
             tell!("{}", signature(&translator, &settings, context));
         }
         Ok(())
-    }
-
-    /// Everything that is read, and must not be written.
-    fn inputs_of(&self) -> Outputs {
-        let mut outputs = Outputs::new();
-        outputs.reading(&self.model).reading_standard_input();
-        for input in self.inputs.iter().chain(&self.docids) {
-            outputs.reading(input);
-        }
-        outputs
     }
 
     fn mode(&self) -> Mode {
