@@ -4,6 +4,8 @@
     pip install sentencepiece==0.2.2
     python sentencepiece_peer.py train.en
 """
+import array
+import collections
 import os
 import sys
 import tempfile
@@ -27,3 +29,21 @@ with tempfile.TemporaryDirectory() as directory:
         ids = model.encode(lines, num_threads=threads)
         seconds = time.time() - start
         print(f"encode, {threads} thread(s): {seconds:.2f} s, {sum(map(len, ids)) / len(lines):.3f} tokens per line")
+
+# The least that a preparation in plain Python does, as fairseq's: words between spaces, counted, numbered,
+# looked up, written.
+start = time.time()
+counts = collections.Counter()
+for line in lines:
+    counts.update(line.split())
+ids = {word: number for number, (word, _) in enumerate(counts.most_common())}
+counted = time.time() - start
+tokens = array.array("i")
+ends = array.array("q")
+for line in lines:
+    tokens.extend([ids[word] for word in line.split()])
+    ends.append(len(tokens))
+with tempfile.TemporaryFile() as file:
+    tokens.tofile(file)
+    ends.tofile(file)
+print(f"plain Python, one thread: {counted:.2f} s to count words, {time.time() - start - counted:.2f} s to encode")
