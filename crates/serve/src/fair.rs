@@ -101,6 +101,12 @@ impl<T> FairQueue<T> {
         self.clients.get(client).map_or(0, |line| line.at_work)
     }
 
+    /// What the client at work that has used the least has used.
+    pub fn least_at_work(&self) -> Option<f64> {
+        let at_work = self.clients.values().filter(|line| line.at_work > 0);
+        at_work.map(|line| line.used).reduce(f64::min)
+    }
+
     /// Drops what is no longer wanted.
     pub fn retain(&mut self, mut is_wanted: impl FnMut(&T) -> bool) {
         for line in self.clients.values_mut() {

@@ -5,6 +5,10 @@
 //! belongs to a client that has used less, the batch gives its slot away and waits until it is its turn
 //! again. So a large request is interrupted between any two steps, not between two sentences.
 //!
+//! With a small network, a step of a large batch takes longer than a whole sentence. A single sentence of
+//! a client that has used less than all at work therefore does not wait for the end of a step: it borrows a
+//! slot, and the next batch that ends a step makes up for it. One slot can be borrowed at a time.
+//!
 //! A batch that waits keeps its memory, so there are only so many places for batches, and they may be
 //! only so large together.
 
@@ -44,6 +48,8 @@ pub(super) struct Begun {
     /// Its clients, each with its share of what a step costs; they add up to one.
     clients: Vec<(String, f64)>,
     cost: usize,
+    /// Whether it began in a slot beyond those that there are.
+    has_borrowed: bool,
 }
 
 /// The turns of all batches and of what waits.
@@ -53,6 +59,8 @@ pub(super) struct Schedule<J> {
     /// Batches that compute at once.
     slots: usize,
     free_slots: usize,
+    /// Whether one batch more computes than there are slots.
+    is_slot_owed: bool,
     /// Batches that could be begun.
     free_places: usize,
     /// The cost of all batches that were begun.
@@ -68,6 +76,7 @@ impl<J: Waiting> Schedule<J> {
             queue: FairQueue::new(CREDIT),
             slots,
             free_slots: slots,
+            is_slot_owed: false,
             free_places: slots + INTERRUPTED,
             begun_cost: 0,
             begun: 0,
@@ -85,9 +94,12 @@ impl<J: Waiting> Schedule<J> {
         self.queue.retain(|job| !job.is_cancelled());
         let (_, used) = self.queue.next(|client, job| self.has_room(client, job))?;
         let is_first = self.interrupted.values().all(|batch| used < self.used(batch));
-        if self.free_slots == 0 || !is_first {
+        let has_borrowed = self.free_slots == 0;
+        if !is_first || has_borrowed && !self.may_borrow(used) {
             return None;
         }
+        // Whoever borrows begins with one job only.
+        let most = if has_borrowed { 1 } else { most };
         let mut taken: Vec<(String, J)> = Vec::new();
         let mut cost = 0;
         while taken.len() < most {
@@ -95,6 +107,9 @@ impl<J: Waiting> Schedule<J> {
             let clients: Vec<String> = self.clients_with_room(&mut |client, job| {
                 let is_near = self.queue.used(client) <= used + TOGETHER;
                 let is_small = cost + job.cost() <= BATCH_COST;
+                if has_borrowed {
+                    return is_single(job) && self.may_borrow(self.queue.used(client));
+                }
                 taken.is_empty() || is_near && is_small && fits(&taken, job)
             });
             let Some(next) = self.queue.pop(|client, _| clients.iter().any(|c| c == client)) else {
@@ -103,7 +118,14 @@ impl<J: Waiting> Schedule<J> {
             cost += next.1.cost();
             taken.push(next);
         }
-        self.free_slots -= 1;
+        if taken.is_empty() {
+            return None;
+        }
+        if has_borrowed {
+            self.is_slot_owed = true;
+        } else {
+            self.free_slots -= 1;
+        }
         self.free_places -= 1;
         self.begun_cost += cost;
         self.begun += 1;
@@ -121,8 +143,23 @@ impl<J: Waiting> Schedule<J> {
         for (client, _) in &clients {
             self.queue.begin(client);
         }
-        let batch = Begun { number: self.begun, clients, cost };
+        let batch = Begun { number: self.begun, clients, cost, has_borrowed };
         Some((batch, taken.into_iter().map(|(_, job)| job).collect()))
+    }
+
+    /// Whether a client that has used this much may begin beyond the slots that there are.
+    fn may_borrow(&self, used: f64) -> bool {
+        let at_work = self.queue.least_at_work();
+        !self.is_slot_owed && at_work.is_some_and(|least| used + QUANTUM < least)
+    }
+
+    /// A batch that computes no longer does.
+    fn give_back_slot(&mut self) {
+        if self.is_slot_owed {
+            self.is_slot_owed = false;
+        } else {
+            self.free_slots += 1;
+        }
     }
 
     /// The clients whose first job could begin and is wanted.
@@ -158,6 +195,9 @@ impl<J: Waiting> Schedule<J> {
 
     /// Whether something else should be computed before the batch goes on.
     pub fn gives_way(&self, batch: &Begun) -> bool {
+        if self.is_slot_owed && !batch.has_borrowed {
+            return true;
+        }
         let own = self.used(batch) - QUANTUM;
         let next = self.queue.next(|client, job| self.has_room(client, job));
         next.is_some_and(|(_, used)| used < own)
@@ -166,7 +206,7 @@ impl<J: Waiting> Schedule<J> {
 
     /// A batch that computes gives its slot away.
     pub fn interrupt(&mut self, batch: &Begun) {
-        self.free_slots += 1;
+        self.give_back_slot();
         self.interrupted.insert(batch.number, batch.clone());
     }
 
@@ -192,7 +232,7 @@ impl<J: Waiting> Schedule<J> {
 
     /// A batch that computed has ended.
     pub fn end(&mut self, batch: &Begun) {
-        self.free_slots += 1;
+        self.give_back_slot();
         self.free_places += 1;
         self.begun_cost -= batch.cost;
         for (client, _) in &batch.clients {
@@ -210,6 +250,11 @@ impl<J: Waiting> Schedule<J> {
         let used = batch.clients.iter().map(|(client, _)| self.queue.used(client));
         used.reduce(f64::min).unwrap_or(f64::INFINITY)
     }
+}
+
+/// Whether a job is a single sentence, more or less: no more than the credit of a client.
+fn is_single<J: Waiting>(job: &J) -> bool {
+    job.cost() as f64 <= CREDIT
 }
 
 #[cfg(test)]
@@ -296,6 +341,55 @@ mod tests {
             }
             assert!(steps <= 52, "{steps} steps with {slots} slots");
         }
+    }
+
+    #[test]
+    fn a_single_sentence_does_not_wait_for_the_end_of_a_step() {
+        for slots in [1, 2] {
+            let mut schedule: Schedule<Job> = Schedule::new(slots);
+            let begin = |schedule: &mut Schedule<Job>| {
+                schedule.begin(1, |_, _| false).map(|(batch, jobs)| (batch, jobs[0].name))
+            };
+            let mut large = Vec::new();
+            for _ in 0..slots {
+                schedule.queue.push("large", Job { name: "large", cost: 16_000 });
+                large.push(begin(&mut schedule).unwrap().0);
+            }
+            for batch in &large {
+                schedule.charge(batch, 2000);
+                assert!(!schedule.gives_way(batch));
+            }
+            schedule.queue.push("long", Job { name: "long", cost: 8000 });
+            assert!(begin(&mut schedule).is_none(), "what is long waits for a step");
+            schedule.queue.push("small", Job { name: "small", cost: 250 });
+            schedule.queue.push("other", Job { name: "other", cost: 250 });
+            schedule.queue.push("large", Job { name: "large", cost: 100 });
+            let (small, name) = begin(&mut schedule).unwrap();
+            assert_eq!(name, "small", "it begins at once");
+            assert!(begin(&mut schedule).is_none(), "one slot is borrowed at a time");
+            // The next large batch that ends a step makes up for it; the small one never does.
+            assert!(!schedule.gives_way(&small));
+            assert!(schedule.gives_way(&large[0]));
+            schedule.interrupt(&large[0]);
+            assert!(!schedule.is_slot_owed && schedule.free_slots() == 0);
+            schedule.end(&small);
+            assert_eq!(schedule.free_slots(), 1);
+        }
+    }
+
+    #[test]
+    fn a_borrowed_slot_is_gone_when_its_sentence_ends_first() {
+        let mut schedule: Schedule<Job> = Schedule::new(1);
+        schedule.queue.push("large", Job { name: "large", cost: 16_000 });
+        let (large, _) = schedule.begin(1, |_, _| false).unwrap();
+        schedule.charge(&large, 2000);
+        schedule.queue.push("small", Job { name: "small", cost: 250 });
+        let (small, _) = schedule.begin(1, |_, _| false).unwrap();
+        schedule.end(&small);
+        assert!(!schedule.gives_way(&large));
+        assert_eq!(schedule.free_slots(), 0);
+        schedule.end(&large);
+        assert_eq!(schedule.free_slots(), 1);
     }
 
     #[test]
