@@ -16,6 +16,7 @@ use super::finished;
 use super::inputs::{Listed, list, settings_key};
 use super::partial::{Header, Partial, partial_of};
 use super::render::{Place, Record, record};
+use super::writing::{Complete, Writer, writing};
 use super::{Mode, Translate};
 
 /// Notes of a file that are listed; the rest is counted.
@@ -105,11 +106,14 @@ pub fn run(
         tell!("{finished} of {files} files are there already");
     }
     run.bar = crate::progress::counter(sentences, "sentences", arguments.quiet);
-    while !waiting.is_empty() {
-        run.translate(&mut waiting)?;
-    }
+    let written = writing(|writer| {
+        while !waiting.is_empty() {
+            run.translate(&mut waiting, writer)?;
+        }
+        Ok(())
+    });
     run.bar.finish_and_clear();
-    Ok(())
+    written
 }
 
 struct Run<'a> {
@@ -176,7 +180,7 @@ impl Run<'_> {
     }
 
     /// Translates the next files together. One that was begun earlier is translated by itself.
-    fn translate(&self, waiting: &mut VecDeque<Job>) -> anyhow::Result<()> {
+    fn translate(&self, waiting: &mut VecDeque<Job>, writer: &Writer<'_>) -> anyhow::Result<()> {
         let mut documents = Vec::new();
         let mut tasks: VecDeque<Task> = VecDeque::new();
         let mut sentences = 0;
@@ -194,7 +198,7 @@ impl Run<'_> {
                 break;
             }
         }
-        self.translate_together(&documents, tasks)
+        self.translate_together(&documents, tasks, writer)
     }
 
     /// What is to be resumed of a file, if anything.
@@ -235,6 +239,7 @@ impl Run<'_> {
         &self,
         documents: &[Vec<String>],
         mut tasks: VecDeque<Task>,
+        writer: &Writer<'_>,
     ) -> anyhow::Result<()> {
         let records = tasks.iter().flat_map(|task| &task.records);
         let known: Vec<String> = records
@@ -251,12 +256,12 @@ impl Run<'_> {
             },
         };
         let mut take = |document: usize, translation: Translation| -> anyhow::Result<()> {
-            self.write_complete(documents, &mut tasks)?;
+            self.write_complete(documents, &mut tasks, writer)?;
             let task = tasks.front_mut().context("more translations than sentences")?;
             self.add(task, documents, document, translation)
         };
         self.translator.translate_in_order(documents, self.settings, &how, &mut take)?;
-        self.write_complete(documents, &mut tasks)
+        self.write_complete(documents, &mut tasks, writer)
     }
 
     /// Adds the next sentence of a file.
@@ -301,35 +306,35 @@ impl Run<'_> {
         &self,
         documents: &[Vec<String>],
         tasks: &mut VecDeque<Task>,
+        writer: &Writer<'_>,
     ) -> anyhow::Result<()> {
         while let Some(task) = tasks.pop_front_if(|task| task.records.len() == task.sentences) {
-            self.write(task, documents)?;
+            self.write(task, documents, writer)?;
         }
         Ok(())
     }
 
-    fn write(&self, task: Task, documents: &[Vec<String>]) -> anyhow::Result<()> {
+    fn write(
+        &self,
+        task: Task,
+        documents: &[Vec<String>],
+        writer: &Writer<'_>,
+    ) -> anyhow::Result<()> {
         let own = &documents[task.documents.clone()];
         let mut bytes = put_together(&task, own, self.mode)?;
-        if let Some(output) = &task.listed.output {
-            output.write(&bytes)?;
-        } else {
-            // The first line of the next one is not the end of the last line of this one.
-            if task.is_followed && bytes.last().is_some_and(|&byte| byte != b'\n') {
-                bytes.push(b'\n');
-            }
-            let mut out = std::io::stdout().lock();
-            out.write_all(&bytes)?;
-            out.flush()?;
-        }
-        if let Some(record) = &task.listed.record {
-            finished::save(record, &task.header, &bytes)?;
-        }
         self.report(&task.listed.input, &task.layout, own, &task.records);
-        if let Some(partial) = task.partial {
-            partial.finish()?;
+        let Listed { output, record, .. } = task.listed;
+        if let Some(output) = output {
+            let (header, partial) = (task.header, task.partial);
+            return writer.write(Complete { output, record, header, bytes, partial });
         }
-        Ok(())
+        // The first line of the next one is not the end of the last line of this one.
+        if task.is_followed && bytes.last().is_some_and(|&byte| byte != b'\n') {
+            bytes.push(b'\n');
+        }
+        let mut out = std::io::stdout().lock();
+        out.write_all(&bytes)?;
+        Ok(out.flush()?)
     }
 
     /// Lists what was translated in parts or may lack its end, with lines.

@@ -6,6 +6,7 @@ mod inputs;
 mod partial;
 mod render;
 mod stream;
+mod writing;
 
 use std::path::PathBuf;
 
