@@ -156,3 +156,29 @@ fn usage_errors_say_what_to_do() {
     abridge(directory.path(), &["prepare", "out"]).code(1).stderr(contains("give --train"));
     abridge(directory.path(), &["prepare", "--help"]).success().stdout(contains("Examples:"));
 }
+
+#[test]
+fn the_tokenizers_of_a_model_are_taken_as_they_are() {
+    let corpus = corpus();
+    abridge(corpus.path(), &ARGUMENTS).success();
+    let again = ["prepare", "again", "--train", "train.en,train.de", "--tokenizer", "prepared"];
+    abridge(corpus.path(), &again)
+        .success()
+        .stdout(contains("vocabularies of 60 and 60 pieces"))
+        .stderr(contains("learning").not());
+    for side in ["source", "target"] {
+        let read = |folder: &str| {
+            fs::read(corpus.path().join(folder).join(format!("tokenizer.{side}.json"))).unwrap()
+        };
+        assert!(read("again") == read("prepared"));
+    }
+    abridge(corpus.path(), &again).success().stdout(contains("unchanged, nothing to do"));
+    // Another tokenizer is another preparation.
+    let other = [&ARGUMENTS[..6], &["--vocabulary-size", "58", "--force"]].concat();
+    abridge(corpus.path(), &other).success();
+    abridge(corpus.path(), &again).success().stdout(contains("vocabularies of 58 and 58 pieces"));
+    let nowhere = [&again[..5], &["nowhere"]].concat();
+    abridge(corpus.path(), &nowhere).code(2).stderr(contains("no tokenizer is here"));
+    let joint = [&again[..], &["--joint"]].concat();
+    abridge(corpus.path(), &joint).code(1).stderr(contains("cannot be used with"));
+}

@@ -25,15 +25,18 @@ Examples:
       --source-model spm.en.model --source-dictionary dict.en.txt \\
       --target-model spm.de.model --target-dictionary dict.de.txt
       with tokenizers and ids from SentencePiece and fairseq
+  abridge prepare data/debates --tokenizer models/en-pt --train train.en,train.pt \\
+      --valid dev.en,dev.pt
+      with the tokenizers of a model, to give it a memory (abridge train --from models/en-pt)
   abridge prepare data/base --recipe recipes/base/data.toml --data texts \\
       --without contrapro-en-de flores/flores-dev.en,flores/flores-dev.de
       three corpora, without what stands in their validation sets or in two test sets";
 
 /// Turns files of text into a directory to train from.
 ///
-/// Trains a tokenizer per language on the training split, encodes all splits, prints the data table
-/// and warns about what looks wrong. The directory appears complete or not at all; if nothing has
-/// changed since it was written, it is left alone.
+/// Trains a tokenizer per language on the training split (or takes those of a model), encodes all
+/// splits, prints the data table and warns about what looks wrong. The directory appears complete or
+/// not at all; if nothing has changed since it was written, it is left alone.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Prepare {
@@ -85,6 +88,11 @@ pub struct Prepare {
     /// One vocabulary for both languages
     #[arg(long)]
     joint: bool,
+
+    /// A model directory whose tokenizers to use, for training that starts from that model
+    #[arg(long, value_name = "MODEL", conflicts_with_all = ["joint", "vocabulary_size",
+          "source_model", "target_model"])]
+    tokenizer: Option<PathBuf>,
 
     /// A SentencePiece model for the source language, instead of training a tokenizer
     #[arg(long, value_name = "FILE")]
@@ -189,6 +197,10 @@ impl Prepare {
             tokenizer.vocabulary_size = size;
         }
         tokenizer.joint |= self.joint;
+        if let Some(model) = &self.tokenizer {
+            // Named on the command line, so not a place within the data.
+            tokenizer.model = Some(std::path::absolute(model)?);
+        }
         let import = |model: &Option<PathBuf>, dictionary: &Option<PathBuf>| {
             model
                 .as_ref()

@@ -154,7 +154,14 @@ fn up_to_date(request: &Request<'_>, origin: &Origin) -> Option<Manifest> {
 /// Hashes every file that the recipe reads, each once, in the order of the recipe.
 fn hash_inputs(request: &Request<'_>, progress: &mut dyn Progress) -> Result<Vec<FileHash>> {
     let mut files: Vec<PathBuf> = Vec::new();
-    let imports = [&request.recipe.tokenizer.source, &request.recipe.tokenizer.target];
+    let recipe = &request.recipe.tokenizer;
+    if let Some(model) = &recipe.model {
+        let model = request.data.join(model);
+        for side in [Side::Source, Side::Target] {
+            files.extend(Tokenizer::files(&model, side_name(side))?);
+        }
+    }
+    let imports = [&recipe.source, &recipe.target];
     for import in imports.into_iter().flatten() {
         files.push(request.data.join(&import.model));
         files.extend(import.dictionary.as_ref().map(|path| request.data.join(path)));
@@ -229,7 +236,7 @@ fn write(
     Ok(Outcome::Written(manifest))
 }
 
-/// Learns or imports the tokenizers. Pieces are learned on the counts of all training text together,
+/// Learns, imports or takes over the tokenizers. Pieces are learned on the counts of all training text together,
 /// each corpus as it is: a weight changes what is trained on, not what the pieces are.
 fn make_tokenizers(
     request: &Request<'_>,
@@ -237,6 +244,10 @@ fn make_tokenizers(
     progress: &mut dyn Progress,
 ) -> Result<Tokenizers> {
     let recipe = &request.recipe.tokenizer;
+    if let Some(model) = &recipe.model {
+        let load = |side| Tokenizer::load(&request.data.join(model), side_name(side));
+        return Ok(Tokenizers { source: load(Side::Source)?, target: load(Side::Target)? });
+    }
     let import = |files: &Option<ImportFiles>| {
         files.as_ref().map(|files| {
             let dictionary = files.dictionary.as_ref().map(|path| request.data.join(path));

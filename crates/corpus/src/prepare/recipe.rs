@@ -63,6 +63,10 @@ pub struct TokenizerRecipe {
     pub vocabulary_size: usize,
     /// One vocabulary for both languages instead of one each.
     pub joint: bool,
+    /// A model directory whose tokenizers are taken, instead of training: for a run that starts
+    /// from that model.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub model: Option<PathBuf>,
     /// A SentencePiece model to import for the source language, instead of training.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub source: Option<ImportFiles>,
@@ -76,6 +80,7 @@ impl Default for TokenizerRecipe {
         Self {
             vocabulary_size: TrainSettings::default().vocabulary_size,
             joint: false,
+            model: None,
             source: None,
             target: None,
         }
@@ -246,8 +251,15 @@ impl Recipe {
 
     /// Refuses what cannot be prepared, before anything is read.
     pub fn check(&self) -> Result<()> {
-        let imports = [&self.tokenizer.source, &self.tokenizer.target];
-        let imported = imports.iter().filter(|import| import.is_some()).count();
+        let TokenizerRecipe { model, source, target, .. } = &self.tokenizer;
+        let imported = [source, target].iter().filter(|import| import.is_some()).count();
+        if model.is_some() && (imported > 0 || self.tokenizer.joint) {
+            return Err(Error::new(
+                "the tokenizers of a model exclude imported ones and a joint vocabulary",
+            )
+            .remedy("give the model alone: it has a tokenizer for each language"));
+        }
+        let imported = if model.is_some() { 2 } else { imported };
         self.filters.check()?;
         self.check_corpora()?;
         if imported < 2 && self.split("train").is_empty() {

@@ -100,10 +100,17 @@ impl Tokenizer {
         } else if files.model.exists() {
             Self::import(&files.model, files.dictionary.exists().then_some(&*files.dictionary))
         } else {
-            Err(Error::new("no tokenizer is here")
-                .in_file(&files.json)
-                .remedy("give a directory that `abridge prepare` has written"))
+            Err(files.missing())
         }
+    }
+
+    /// The files that [`Tokenizer::load`] would read.
+    pub fn files(directory: &Path, name: &str) -> Result<Vec<PathBuf>> {
+        let files = Files::new(directory, name);
+        let missing = files.missing();
+        let mut all = vec![files.json, files.model, files.dictionary, files.pieces];
+        all.retain(|file| file.exists());
+        if all.is_empty() { Err(missing) } else { Ok(all) }
     }
 
     /// Reads a `tokenizer.json` of this crate from any path.
@@ -268,6 +275,12 @@ impl Files {
             dictionary: file("dict.txt"),
             pieces: file("pieces.json"),
         }
+    }
+
+    fn missing(&self) -> Error {
+        Error::new("no tokenizer is here")
+            .in_file(&self.json)
+            .remedy("give a model, or a directory that `abridge prepare` has written")
     }
 }
 
