@@ -62,9 +62,9 @@ pub struct CtxPro {
     /// Only the first so many examples of each rule.
     #[arg(long, value_name = "N")]
     per_rule: Option<usize>,
-    /// Hypotheses that are followed at once.
-    #[arg(long, value_name = "N", default_value_t = BeamSettings::default().beam)]
-    beam: usize,
+    /// Hypotheses that are followed at once; by default as many as the model's makers use, or 5.
+    #[arg(long, value_name = "N")]
+    beam: Option<usize>,
     /// Writes the translations of each context to FILE.CONTEXT. Until all are there they are kept in
     /// FILE.part, from which the same command goes on.
     #[arg(long, short, value_name = "FILE", conflicts_with = "translations")]
@@ -183,7 +183,8 @@ impl CtxPro {
         let beside =
             controls.iter().map(|&control| CtxProContext { size: largest, control: Some(control) });
         let contexts: Vec<CtxProContext> = truth.chain(beside).collect();
-        let settings = BeamSettings { beam: self.beam, ..BeamSettings::default() };
+        let search = translator.default_search();
+        let settings = BeamSettings { beam: self.beam.unwrap_or(search.beam), ..search.clone() };
         let files = self.output_files(model, &contexts)?;
         let part = self.output.as_deref().map(part_file);
         let task = CtxProTask {
@@ -217,7 +218,7 @@ impl CtxPro {
                 columns[sizes.len() - 1..].iter().map(|column| &column.report).collect();
             ctxpro_tests(set, &controls, &compared)
         });
-        let with = (translator.hash(), self.beam, self.seed);
+        let with = (translator.hash(), settings.beam, self.seed);
         Ok((columns, tests, signature(set, &language, Some(with))))
     }
 }

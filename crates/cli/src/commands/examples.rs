@@ -7,7 +7,7 @@ use abridge_base::files::{OutputFile, Outputs};
 use abridge_corpus::{ContrastiveInput, ContrastiveSet};
 use abridge_evaluate::{examples_page, examples_text, limit_context, pronoun_examples};
 use abridge_model::DeviceKind;
-use abridge_translate::{BeamSettings, InContext};
+use abridge_translate::InContext;
 use anyhow::Context;
 use clap::Args;
 
@@ -90,7 +90,9 @@ impl Examples {
                         shown: None,
                     })
                     .collect();
-                texts.extend(translator.translate_in_context(&requests, &BeamSettings::default())?);
+                texts.extend(
+                    translator.translate_in_context(&requests, translator.default_search())?,
+                );
                 bar.inc(items.len() as u64);
             }
             translations.push(texts);

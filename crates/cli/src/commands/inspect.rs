@@ -8,7 +8,6 @@ use abridge_corpus::{Document, Format, Input, read};
 use abridge_evaluate::inspect::{GroupStatistics, InspectedDocument, InspectedSentence, Inspector};
 use abridge_evaluate::picture::{HAS_PNG, Svg, png};
 use abridge_model::DeviceKind;
-use abridge_translate::BeamSettings;
 use anyhow::{Context, ensure};
 use clap::Args;
 use indicatif::ProgressBar;
@@ -143,7 +142,7 @@ impl Inspect {
         inspector: &Inspector,
         documents: &[Document],
     ) -> anyhow::Result<Vec<InspectedDocument>> {
-        let settings = BeamSettings::default();
+        let settings = inspector.translator().default_search();
         let mut looked = Vec::new();
         let mut before = 0;
         for document in documents {
@@ -155,7 +154,7 @@ impl Inspect {
             if let Some(last) = (0..count).rev().find(|&position| wanted(position)) {
                 let mut document = document.clone();
                 document.segments.truncate(last + 1);
-                let mut inspected = inspector.document(&document, &settings)?;
+                let mut inspected = inspector.document(&document, settings)?;
                 inspected.sentences.retain(|sentence| wanted(sentence.position));
                 looked.push(inspected);
             }
