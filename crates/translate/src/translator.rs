@@ -39,6 +39,11 @@ pub struct Translator {
     leaves_language_open: bool,
 }
 
+/// The result of a thread; its panic is ours.
+fn joined<T>(thread: std::thread::ScopedJoinHandle<'_, T>) -> T {
+    thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+}
+
 impl Translator {
     /// Opens a model directory with its tokenizers, to use every core.
     pub fn open(path: &Path, device: &Device) -> Result<Self> {
@@ -58,12 +63,27 @@ impl Translator {
         let languages = directory.provenance().get("languages");
         let languages = languages.and_then(|pair| pair.split_once('-'));
         let languages = languages.map(|(source, target)| (source.to_owned(), target.to_owned()));
-        let source = Tokenizer::load(path, "source")?;
-        let target = Tokenizer::load(path, "target")?;
-        for (side, tokenizer, rows) in [
-            ("source", &source, directory.config().source_vocabulary),
-            ("target", &target, directory.config().target_vocabulary),
-        ] {
+        let config = directory.config();
+        let vocabularies = [config.source_vocabulary, config.target_vocabulary];
+        // A memory searches as the model below it does, which it says again only if it differs.
+        let below = directory.below().map(ModelDirectory::path);
+        let home = |file: &str| match below {
+            Some(below) if !path.join(file).exists() => below,
+            _ => path,
+        };
+        // The first translation waits for all of it, so it is read side by side.
+        let (source, target, shortlist, model) = std::thread::scope(|scope| {
+            let source = scope.spawn(|| Tokenizer::load(path, "source"));
+            let target = scope.spawn(|| Tokenizer::load(path, "target"));
+            let list = home(crate::shortlist::FILE);
+            let shortlist = scope.spawn(move || Shortlist::open(list, vocabularies));
+            let model = directory.load(device);
+            (joined(source), joined(target), joined(shortlist), model)
+        });
+        let (source, target) = (source?, target?);
+        for (side, tokenizer, rows) in
+            [("source", &source, vocabularies[0]), ("target", &target, vocabularies[1])]
+        {
             let pieces = tokenizer.vocabulary_size();
             if pieces > rows {
                 return Err(Error::Model(abridge_model::Error::Weights {
@@ -75,12 +95,10 @@ impl Translator {
                 }));
             }
         }
-        let config = directory.config();
-        let vocabularies = [config.source_vocabulary, config.target_vocabulary];
-        let shortlist = Shortlist::open(path, vocabularies)?;
-        let search = BeamSettings::of_model(path)?;
+        let shortlist = shortlist?;
+        let search = BeamSettings::of_model(home(crate::settings::FILE))?;
         let mut translator = Self::with_precision(
-            directory.load(device)?,
+            model?,
             directory.precision()?,
             source,
             target,

@@ -204,9 +204,15 @@ impl ModelDirectory {
         })
     }
 
-    /// All files but the weights and the configuration, and some others.
+    /// The names of its files.
+    fn names(&self) -> impl Iterator<Item = &str> {
+        self.manifest.files.iter().map(|file| file.file.as_str())
+    }
+
+    /// All files but the weights and the configuration, and some others; of a memory, also how the
+    /// model below is searched (but not its tokenizers: a memory has the same of its own).
     fn copy_others(&self, folder: &Path, others: &[&str]) -> Result<()> {
-        for file in self.manifest.files.iter().map(|file| file.file.as_str()) {
+        for file in self.names() {
             if [WEIGHTS, CONFIG].contains(&file) || others.contains(&file) {
                 continue;
             }
@@ -214,6 +220,11 @@ impl ModelDirectory {
             debug_assert!(is_plain_name(file));
             let bytes = read_regular(&self.path.join(file), LARGEST_FILE)?;
             write_new(&folder.join(file), &bytes)?;
+        }
+        if let Some(below) = self.below() {
+            let theirs = below.names().filter(|name| name.starts_with("tokenizer."));
+            let left_out = self.names().chain(theirs).chain(others.iter().copied());
+            below.copy_others(folder, &left_out.collect::<Vec<_>>())?;
         }
         Ok(())
     }

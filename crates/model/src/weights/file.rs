@@ -167,10 +167,17 @@ impl TensorFile {
                     format!("tensor {name} has a scale that is not a number"),
                 ));
             }
-            let columns = stored.shape[1];
             let is_by_row = scale.shape == [stored.shape[0], 1];
-            for (place, value) in values.iter_mut().enumerate() {
-                *value *= scales[if is_by_row { place / columns } else { place % columns }];
+            // A matrix without columns has no values either.
+            let rows = values.chunks_exact_mut(stored.shape[1].max(1));
+            for (row, values) in rows.enumerate() {
+                if is_by_row {
+                    for value in values {
+                        *value *= scales[row];
+                    }
+                } else {
+                    values.iter_mut().zip(&scales).for_each(|(value, scale)| *value *= scale);
+                }
             }
         }
         Ok(values)
