@@ -9,7 +9,7 @@ use abridge_translate::{
     BeamSettings, Control, DocumentSettings, Error, Rendition, Sampling, Translation, Translator,
     Turn, beam_search,
 };
-use common::{assert_same, best, document, settings, translator};
+use common::{assert_same, best, document, settings, translator, translators};
 
 /// Documents of very different lengths; together more than a window.
 fn documents() -> Vec<Vec<String>> {
@@ -59,26 +59,26 @@ fn in_sessions(
 
 #[test]
 fn batches_order_sessions_and_threads_change_nothing() {
-    for preset in Preset::ALL {
-        let translator = translator(preset, 2).with_threads(1).unwrap();
+    for (name, translator) in translators(2) {
+        let translator = translator.with_threads(1).unwrap();
         let documents = documents();
         let expected = translate(&translator, &documents, &settings(), 1);
         let expected = flat(&expected);
         for batch in [7, 32] {
             let ours = translate(&translator, &documents, &settings(), batch);
-            assert_same(&format!("{preset}, batches of {batch}"), &flat(&ours), &expected);
+            assert_same(&format!("{name}, batches of {batch}"), &flat(&ours), &expected);
         }
         let sessions = in_sessions(&translator, &documents, &settings());
-        assert_same(&format!("{preset}, sessions"), &flat(&sessions), &expected);
+        assert_same(&format!("{name}, sessions"), &flat(&sessions), &expected);
 
         let reversed: Vec<Vec<String>> = documents.iter().rev().cloned().collect();
         let mut ours = translate(&translator, &reversed, &settings(), 32);
         ours.reverse();
-        assert_same(&format!("{preset}, shuffled"), &flat(&ours), &expected);
+        assert_same(&format!("{name}, shuffled"), &flat(&ours), &expected);
 
         let translator = translator.with_threads(2).unwrap();
         let ours = translate(&translator, &documents, &settings(), 7);
-        assert_same(&format!("{preset}, two threads"), &flat(&ours), &expected);
+        assert_same(&format!("{name}, two threads"), &flat(&ours), &expected);
     }
 }
 
@@ -106,13 +106,12 @@ fn re_encoded(translator: &Translator, document: &[String]) -> Vec<Vec<u32>> {
 
 #[test]
 fn a_cached_memory_gives_what_encoding_again_gives() {
-    for preset in Preset::ALL {
-        for context_size in [1, 3] {
-            let translator = translator(preset, context_size);
+    for context_size in [1, 3] {
+        for (name, translator) in translators(context_size) {
             let document = document(30, 6);
             let cached = in_sessions(&translator, std::slice::from_ref(&document), &settings());
             let cached: Vec<_> = best(&cached[0]).iter().map(|best| best.tokens.clone()).collect();
-            assert_eq!(cached, re_encoded(&translator, &document), "{preset}");
+            assert_eq!(cached, re_encoded(&translator, &document), "{name}");
         }
     }
 }

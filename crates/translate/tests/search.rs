@@ -8,7 +8,7 @@ use std::sync::atomic::AtomicBool;
 use abridge_model::Preset;
 use abridge_model::tokens::{END, UNKNOWN};
 use abridge_translate::{BeamSettings, Control, Error, Rendition, ScoreRequest, Translator, Turn};
-use common::{document, settings, translator};
+use common::{document, settings, translator, translators};
 
 fn translate(translator: &Translator, settings: &BeamSettings) -> Vec<Vec<Rendition>> {
     let mut session = translator.session(None).unwrap();
@@ -137,8 +137,7 @@ fn a_stopped_translation_leaves_the_session_as_it_was() {
 
 #[test]
 fn attention_comes_on_request() {
-    for preset in Preset::ALL {
-        let translator = translator(preset, 2);
+    for (name, translator) in translators(2) {
         let mut session = translator.session(None).unwrap();
         let sentences = document(80, 3);
         let control = Control { attention: true, ..Control::default() };
@@ -151,10 +150,10 @@ fn attention_comes_on_request() {
         let last = &found[2];
         let attention = last.parts[0].attention.as_ref().unwrap();
         let weights = attention.weights.mean();
-        assert_eq!(weights.source.len(), last.hypotheses[0].tokens.len(), "{preset}");
+        assert_eq!(weights.source.len(), last.hypotheses[0].tokens.len(), "{name}");
         assert!(weights.source.iter().all(|row| row.len() == last.parts[0].source.len()));
         for row in &attention.weights.rows {
-            assert!(attention.slots.iter().any(|(slot, _)| *slot == row.slot), "{preset}");
+            assert!(attention.slots.iter().any(|(slot, _)| *slot == row.slot), "{name}");
         }
     }
 }

@@ -7,7 +7,7 @@ use std::sync::atomic::AtomicBool;
 
 use abridge_model::Preset;
 use abridge_translate::{BeamSettings, Control, Error, Session, Translation, Translator, Turn};
-use common::{assert_same, best, document, settings, translator};
+use common::{assert_same, best, document, settings, translator, translators};
 
 fn one_by_one(translator: &Translator, document: &[String]) -> Vec<Translation> {
     let mut session = translator.session(None).unwrap();
@@ -25,8 +25,7 @@ fn sessions_belong_to_any_thread() {
 
 #[test]
 fn a_session_can_be_saved_and_goes_on_as_if_nothing_happened() {
-    for preset in Preset::ALL {
-        let translator = translator(preset, 2);
+    for (name, translator) in translators(2) {
         let document = document(5, 7);
         let expected = one_by_one(&translator, &document);
         let mut session = translator.session(None).unwrap();
@@ -34,10 +33,10 @@ fn a_session_can_be_saved_and_goes_on_as_if_nothing_happened() {
             translator.translate_next(&mut session, &document[..4], &settings()).unwrap();
         let bytes = session.save();
         let mut session = translator.restore(&bytes).unwrap();
-        assert_eq!(session.save(), bytes, "{preset}");
+        assert_eq!(session.save(), bytes, "{name}");
         assert_eq!(session.sentences(), 4);
         ours.extend(translator.translate_next(&mut session, &document[4..], &settings()).unwrap());
-        assert_same(preset.name(), &best(&ours), &best(&expected));
+        assert_same(&name, &best(&ours), &best(&expected));
     }
 }
 

@@ -4,6 +4,8 @@
 
 use abridge_corpus::Tokenizer;
 use abridge_corpus::tokenizer::{TrainSettings, count_words};
+use abridge_model::config::{Activation, Autoregression, FirstWord, NormPosition};
+use abridge_model::tokens::PAD;
 use abridge_model::{ModelConfig, Preset, Width, random};
 use abridge_translate::{BeamSettings, Rendition, Translation, Translator};
 use burn::tensor::Device;
@@ -42,12 +44,58 @@ pub fn config(preset: Preset, context_size: usize) -> ModelConfig {
     }
 }
 
+/// A kind of network, and what makes one of it.
+type Kind = (&'static str, fn(&mut ModelConfig));
+
+/// Networks of other toolkits, each of which may have a memory on top.
+const FOREIGN: [Kind; 3] = [
+    ("pre-norm", |config| {
+        config.norm = NormPosition::Before;
+        config.activation = Activation::Gelu;
+    }),
+    ("MarianMT", |config| {
+        config.shared_embeddings = true;
+        config.activation = Activation::Silu;
+        config.first_word = FirstWord::Word(PAD);
+        config.output_bias = true;
+    }),
+    ("Marian with SSRU", |config| {
+        config.encoder_layers = 3;
+        config.decoder_layers = 1;
+        config.shared_embeddings = true;
+        config.first_word = FirstWord::Zero;
+        config.output_bias = true;
+        config.autoregression = Autoregression::Ssru;
+        config.context_norm = !config.has_context_attention();
+    }),
+];
+
+/// Translators of all presets, and of other networks with and without a memory; with their names.
+pub fn translators(context_size: usize) -> Vec<(String, Translator)> {
+    let of_paper = Preset::ALL.map(|preset| (preset.to_string(), config(preset, context_size)));
+    let foreign = FOREIGN.iter().flat_map(|(kind, change)| {
+        [Preset::Sentence, Preset::Grouping, Preset::CachingTokens].map(|preset| {
+            let mut config = config(preset, context_size);
+            change(&mut config);
+            (format!("{preset}, {kind}"), config)
+        })
+    });
+    let all = of_paper.into_iter().chain(foreign);
+    all.map(|(name, config)| {
+        let translator = with_random_weights(&config, &name);
+        (name, translator)
+    })
+    .collect()
+}
+
 /// A translator with random weights.
 pub fn translator(preset: Preset, context_size: usize) -> Translator {
-    let config = config(preset, context_size);
+    with_random_weights(&config(preset, context_size), &format!("{preset}{context_size}"))
+}
+
+fn with_random_weights(config: &ModelConfig, hash: &str) -> Translator {
     let model = config.init(7, &Device::flex()).unwrap();
-    let hash = format!("{preset}{context_size}");
-    Translator::new(model, tokenizer(), tokenizer(), &hash).unwrap()
+    Translator::new(model, tokenizer(), tokenizer(), hash).unwrap()
 }
 
 /// Random networks never end a sentence, so the longest translation is short.
