@@ -9,7 +9,7 @@ use abridge_evaluate::profile::{ProfileSettings, profile};
 use abridge_machine::allocator::Counted;
 use abridge_model::ops::{Bf16Kind, Instructions, Precision};
 use abridge_model::{Batch, DeviceKind, ModelConfig, Preset, Width, synthetic};
-use abridge_train::{Adam, AdamConfig, UpdateSettings, Workers};
+use abridge_train::{Adam, AdamConfig, Trained, UpdateSettings, Workers};
 use burn::module::Module;
 use serde::Serialize;
 
@@ -223,6 +223,7 @@ impl BenchSettings {
             let settings = UpdateSettings {
                 smoothing: 0.1,
                 dropout: config.dropout,
+                train: Trained::All,
                 seed: 1,
                 update,
                 precision: self.precision,

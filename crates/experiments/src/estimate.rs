@@ -6,7 +6,7 @@ use std::time::Instant;
 use abridge_corpus::batch::{PlannedBatch, Position};
 use abridge_corpus::prepare::PreparedDirectory;
 use abridge_model::{Batch, Packed};
-use abridge_train::{TrainRecipe, UpdateSettings, Workers};
+use abridge_train::{Beginning, TrainRecipe, UpdateSettings, Workers, learning_count};
 use burn::module::Module;
 use burn::tensor::Device;
 
@@ -39,6 +39,8 @@ impl Epoch {
 pub struct Estimate {
     /// Parameters of the model.
     pub parameters: usize,
+    /// Those of them that learn.
+    pub learning: usize,
     /// Sentences per epoch that are translated.
     pub sentences: usize,
     /// Sentences per epoch that are encoded only as the context of others.
@@ -62,18 +64,20 @@ pub struct Estimate {
 }
 
 impl Estimate {
-    /// Plans an epoch and tries one update with the largest micro-batches.
+    /// Plans an epoch and tries one update with the largest micro-batches, of a new network or of
+    /// one that starts from the model directory `from`.
     pub fn make(
         recipe: &TrainRecipe,
         data: &Path,
         device: &Device,
         workers: Option<usize>,
+        from: Option<&Path>,
     ) -> anyhow::Result<Self> {
         let data = PreparedDirectory::open(data)?;
-        let vocabularies = &data.manifest().vocabularies;
-        let config = recipe.config(vocabularies.source, vocabularies.target)?;
-        let model = config.init(recipe.seed.0, &device.clone().autodiff())?;
-        let mut sampler = recipe.sampler(&data, &config)?;
+        let first = Beginning::of(recipe, &data, from)?;
+        let config = &first.config;
+        let (model, _) = first.model(recipe, &device.clone().autodiff())?;
+        let mut sampler = recipe.sampler(&data, config)?;
         let mut position = Position::default();
         let mut epoch = Epoch::default();
         let mut sizes: Vec<(usize, PlannedBatch)> = Vec::new();
@@ -102,6 +106,7 @@ impl Estimate {
         let settings = UpdateSettings {
             smoothing: recipe.optimisation.label_smoothing,
             dropout: config.dropout,
+            train: recipe.optimisation.train,
             seed: recipe.seed.0,
             update: 1,
             precision: recipe.optimisation.precision,
@@ -109,11 +114,12 @@ impl Estimate {
         let start = Instant::now();
         drop(workers.accumulate(&model, &batches, settings)?);
         let seconds = start.elapsed().as_secs_f64();
-        let parameters = model.num_params();
+        let (parameters, learning) = (model.num_params(), learning_count(&model));
         // The optimiser's two running means come on top.
-        let means = (2 * parameters * size_of::<f32>()) as f64 / f64::from(1 << 20);
+        let means = (2 * learning * size_of::<f32>()) as f64 / f64::from(1 << 20);
         Ok(Self {
             parameters,
+            learning,
             sentences,
             context_only,
             dropped: sampler.dropped(),

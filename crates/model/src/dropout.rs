@@ -2,6 +2,7 @@
 
 use burn::tensor::{Tensor, TensorData};
 
+use crate::addition::Part;
 use crate::random;
 
 /// The dropout of one forward pass.
@@ -13,6 +14,8 @@ pub struct Dropout {
     rate: f64,
     key: u64,
     place: u64,
+    /// Whether only what a memory adds is dropped from.
+    only_context: bool,
 }
 
 /// Which channels one use of dropout zeroes.
@@ -28,20 +31,28 @@ pub struct DropoutMask {
 impl Dropout {
     /// No dropout: for validation and translation.
     pub fn off() -> Self {
-        Self { rate: 0.0, key: 0, place: 0 }
+        Self { rate: 0.0, key: 0, place: 0, only_context: false }
     }
 
     /// Dropout at `rate`. The key names the seed, the update and the micro-batch, for instance by
     /// [`random::key`].
     pub fn new(rate: f64, key: u64) -> Self {
         assert!((0.0..1.0).contains(&rate), "a dropout rate lies in [0, 1), but got {rate}");
-        Self { rate, key, place: 0 }
+        Self { rate, key, place: 0, only_context: false }
     }
 
-    /// The mask of the next place, or `None` where nothing is dropped.
-    pub fn next_mask(&mut self) -> Option<DropoutMask> {
+    /// The same, but only what a memory adds is dropped from; the network below runs as in
+    /// translation. Dropout hurts a network that does not learn: it cannot get used to it.
+    #[must_use]
+    pub fn only_of_context(self) -> Self {
+        Self { only_context: true, ..self }
+    }
+
+    /// The mask of the next place, which belongs to `part`, or `None` where nothing is dropped.
+    pub fn next_mask(&mut self, part: Part) -> Option<DropoutMask> {
         self.place += 1;
-        (self.rate > 0.0).then(|| DropoutMask {
+        let is_spared = self.only_context && part == Part::Base;
+        (self.rate > 0.0 && !is_spared).then(|| DropoutMask {
             key: random::key(&[self.key, self.place]),
             threshold: (self.rate * 2f64.powi(32)) as u32,
             keep: (1.0 / (1.0 - self.rate)) as f32,
@@ -75,7 +86,7 @@ mod tests {
 
     #[test]
     fn drops_the_given_share_and_keeps_the_mean() {
-        let mask = Dropout::new(0.3, 42).next_mask().unwrap();
+        let mask = Dropout::new(0.3, 42).next_mask(Part::Base).unwrap();
         let factors = mask.factors(100_000);
         let zeros = factors.iter().filter(|&&f| f == 0.0).count() as f64 / 1e5;
         let mean = factors.iter().sum::<f32>() / 1e5;
@@ -87,11 +98,14 @@ mod tests {
     fn the_same_key_draws_the_same_and_each_place_its_own() {
         let draw = |key| {
             let mut dropout = Dropout::new(0.5, key);
-            [(); 2].map(|()| dropout.next_mask().unwrap().factors(64))
+            [(); 2].map(|()| dropout.next_mask(Part::Base).unwrap().factors(64))
         };
         assert_eq!(draw(7), draw(7));
         assert_ne!(draw(7), draw(8));
         assert_ne!(draw(7)[0], draw(7)[1]);
-        assert!(Dropout::off().next_mask().is_none());
+        assert!(Dropout::off().next_mask(Part::Context).is_none());
+        let mut only = Dropout::new(0.5, 7).only_of_context();
+        assert!(only.next_mask(Part::Base).is_none());
+        assert_eq!(only.next_mask(Part::Context).unwrap().factors(64), draw(7)[1]);
     }
 }

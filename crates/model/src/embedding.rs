@@ -4,6 +4,7 @@ use burn::module::{Module, Param};
 use burn::tensor::{Tensor, TensorData};
 
 use crate::ModelConfig;
+use crate::addition::Part;
 use crate::config::Positions;
 use crate::dropout::Dropout;
 use crate::init::{Init, Values};
@@ -65,7 +66,7 @@ impl TokenEmbedding {
             embedded = embedded * Tensor::from_data(there, &device);
         }
         let embedded = embedded + table.select(0, indices(places, &device));
-        match dropout.next_mask() {
+        match dropout.next_mask(Part::Base) {
             Some(mask) => mask.apply(embedded),
             None => embedded,
         }

@@ -6,6 +6,7 @@
 
 mod tensors;
 
+use crate::addition::Part;
 use crate::config::{Integration, ModelConfig, NormPosition};
 
 pub(crate) use tensors::{OnTensors, TensorLayer};
@@ -23,6 +24,13 @@ pub(crate) enum Sublayer {
     FeedForward,
 }
 
+impl Sublayer {
+    /// What it belongs to: a context attention is what a memory has on top of a network.
+    fn part(self) -> Part {
+        if self == Self::Context { Part::Context } else { Part::Base }
+    }
+}
+
 /// Carries out the steps of one layer.
 pub(crate) trait Stage {
     /// The states of all words, `[words, width]`.
@@ -37,8 +45,8 @@ pub(crate) trait Stage {
     /// `LayerNorm(x)` with the normalisation of a sublayer.
     fn norm(&mut self, sublayer: Sublayer, x: &Self::Rows) -> Self::Rows;
 
-    /// `x + Dropout(update)`
-    fn add(&mut self, x: Self::Rows, update: Self::Rows) -> Self::Rows;
+    /// `x + Dropout(update)`, of a sublayer.
+    fn add(&mut self, sublayer: Sublayer, x: Self::Rows, update: Self::Rows) -> Self::Rows;
 
     /// `LayerNorm(x + Dropout(update))` with the normalisation of a sublayer.
     fn add_and_norm(&mut self, sublayer: Sublayer, x: Self::Rows, update: Self::Rows)
@@ -117,7 +125,7 @@ impl Order {
                 } else {
                     let update = self.context_update(stage, &before);
                     stage.release(before);
-                    stage.add(cross, update)
+                    stage.add(Sublayer::Context, cross, update)
                 }
             }
             Some(context) => {
@@ -126,7 +134,7 @@ impl Order {
                     context.with_norm(stage, cross)
                 } else {
                     let update = self.context_update(stage, &cross);
-                    stage.add(cross, update)
+                    stage.add(Sublayer::Context, cross, update)
                 }
             }
         };
@@ -138,7 +146,7 @@ impl Order {
         let update = self.update(stage, sublayer, &x);
         match self.norm {
             NormPosition::After => stage.add_and_norm(sublayer, x, update),
-            NormPosition::Before => stage.add(x, update),
+            NormPosition::Before => stage.add(sublayer, x, update),
         }
     }
 

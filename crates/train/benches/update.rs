@@ -218,6 +218,7 @@ fn row(choices: &Choices) {
         let settings = UpdateSettings {
             smoothing: 0.1,
             dropout: config.dropout,
+            train: choices.trained.first().copied().unwrap_or_default(),
             seed: 1,
             update,
             precision: choices.precision,

@@ -6,7 +6,7 @@ use std::path::Path;
 use abridge_base::files::OutputDirectory;
 use abridge_base::manifest::Manifest;
 use abridge_model::Model;
-use abridge_model::weights::{NamedTensors, write_tensors};
+use abridge_model::weights::{NamedTensors, Parameter, write_tensors};
 use burn::tensor::Device;
 
 use crate::checkpoint::{Checkpoints, Found};
@@ -71,7 +71,9 @@ fn mean(folder: &Path, chosen: &[Found]) -> Result<Model> {
     let parameters = config.init(0, &device)?.parameters();
     let files = chosen.iter().map(Found::tensors).collect::<Result<Vec<_>>>()?;
     let mut tensors = NamedTensors::new();
-    for parameter in parameters {
+    // A memory alone is averaged where the model below it stayed as it was.
+    let stored = |parameter: &Parameter| files[0].shape(&parameter.name).is_some();
+    for parameter in parameters.into_iter().filter(stored) {
         let mut sum = vec![0.0; parameter.shape.iter().product()];
         for file in &files {
             for (sum, value) in sum.iter_mut().zip(file.read(&parameter.name)?) {
@@ -84,8 +86,8 @@ fn mean(folder: &Path, chosen: &[Found]) -> Result<Model> {
     }
     let file = folder.join("average.safetensors");
     write_tensors(&file, &tensors)?;
-    let model = config.load(&file, &device);
+    let model = chosen[0].state.origin.load(&config, &file, &device);
     // It was only the way into a network.
     std::fs::remove_file(&file).map_err(|error| abridge_base::Error::io("remove", &file, error))?;
-    Ok(model?)
+    model
 }

@@ -9,8 +9,8 @@ use std::path::{Path, PathBuf};
 
 use abridge_base::files::{OutputDirectory, remove_files, replace, write_new};
 use abridge_corpus::batch::Position;
-use abridge_model::weights::{TensorFile, write_tensors};
-use abridge_model::{Model, ModelConfig};
+use abridge_model::weights::{Precision, TensorFile, write_tensors};
+use abridge_model::{Model, ModelConfig, Part};
 use burn::tensor::Device;
 use serde::{Deserialize, Serialize};
 
@@ -107,7 +107,9 @@ impl Checkpoints {
     fn write(&self, model: &Model, adam: &Adam, state: &RunState, target: &Path) -> Result<()> {
         let output = OutputDirectory::begin(target, |_| Some(manifest::names()))?;
         let file = |name: &str| output.path().join(name);
-        model.save(&file(WEIGHTS))?;
+        // What a memory stands on stays where it is.
+        let part = state.origin.leaves_base().then_some(Part::Context);
+        model.save_part(part, Precision::Single, &file(WEIGHTS))?;
         write_tensors(&file(OPTIMISER), &adam.state(model))?;
         let json = serde_json::to_string_pretty(state)
             .map_err(|error| Error::Checkpoint(error.to_string()))?;
@@ -171,11 +173,11 @@ impl Checkpoints {
         found.collect()
     }
 
-    /// The weights of the checkpoint of the given update.
-    pub fn weights(&self, update: u64, device: &Device) -> Result<Model> {
+    /// The weights of the checkpoint of the given update of a run.
+    pub fn weights(&self, update: u64, origin: &Origin, device: &Device) -> Result<Model> {
         let folder = self.folder.join(name_of(update));
         manifest::verify(&folder)?;
-        Ok(config_of(&folder)?.load(&folder.join(WEIGHTS), device)?)
+        origin.load(&config_of(&folder)?, &folder.join(WEIGHTS), device)
     }
 
     /// Names of checkpoints, oldest first.
@@ -198,10 +200,12 @@ impl Found {
     pub fn load(
         &self,
         config: &ModelConfig,
+        origin: &Origin,
         optimisation: &OptimisationRecipe,
         device: &Device,
     ) -> Result<(Model, Adam)> {
-        let model = optimisation.freeze(config.load(&self.folder.join(WEIGHTS), device)?);
+        let model = origin.load(config, &self.folder.join(WEIGHTS), device)?;
+        let model = optimisation.freeze(model);
         let moments = TensorFile::open(&self.folder.join(OPTIMISER))?;
         let updates = self.state.update - self.state.skipped;
         let adam = match updates {

@@ -37,14 +37,6 @@ pub fn begin_model(out: &Path) -> Result<OutputDirectory> {
     Ok(OutputDirectory::begin(out, ModelDirectory::own_files)?)
 }
 
-/// The model that a run left as it was and put a memory on top of, if it is still there.
-fn below(origin: &Origin) -> Option<ModelDirectory> {
-    let is_frozen = origin.recipe.get("optimisation.train").is_some_and(|t| t.contains("context"));
-    let place = origin.from_place.as_ref().filter(|_| is_frozen)?;
-    let below = ModelDirectory::open(place).ok()?;
-    (Some(below.weights_hash()) == origin.from.as_deref()).then_some(below)
-}
-
 /// Writes a network of a run with the tokenizers of the run; of a memory on top of a model that
 /// stayed as it was, only what is new.
 pub fn write_model(
@@ -56,7 +48,8 @@ pub fn write_model(
 ) -> Result<()> {
     let (source, target, languages) = tokenizers(run)?;
     provenance.insert("languages".to_owned(), languages);
-    if let Some(below) = below(origin) {
+    // Without the model below, the memory is not left alone: both become one model.
+    if let Some(Ok(below)) = origin.below() {
         provenance = below.below_a_memory(output.path(), provenance);
     }
     let single = Precision::Single;

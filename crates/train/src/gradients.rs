@@ -128,3 +128,8 @@ pub(crate) fn learning(model: &Model) -> Vec<Parameter> {
     let parameters = model.parameters().into_iter().zip(learning.0);
     parameters.filter(|(_, learns)| *learns).map(|(parameter, _)| parameter).collect()
 }
+
+/// How many numbers of a network learn.
+pub fn learning_count(model: &Model) -> usize {
+    learning(model).iter().map(|parameter| parameter.shape.iter().product::<usize>()).sum()
+}

@@ -44,7 +44,7 @@ pub use checkpoint::{Checkpoints, Found, RunState};
 pub use deliver::begin_model;
 pub use error::{Error, Result};
 pub use event::{Ending, Event, Seen};
-pub use gradients::Gradients;
+pub use gradients::{Gradients, learning_count};
 pub use optimiser::{Adam, AdamConfig};
 pub use origin::Origin;
 #[cfg(feature = "mpi")]
@@ -56,6 +56,7 @@ pub use recipe::{
 };
 pub use run_directory::RunPaths;
 pub use schedule::Schedule;
+pub use start::Beginning;
 pub use trainer::{Options, Training};
 pub use update::{Accumulated, UpdateSettings, Workers};
 pub use validation::{PerToken, Validator};

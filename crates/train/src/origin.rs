@@ -1,13 +1,16 @@
 //! What a run was started with. A run that goes on with something else is another run.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use abridge_corpus::prepare::PreparedDirectory;
+use abridge_model::weights::{ModelDirectory, TensorFile};
+use abridge_model::{Model, ModelConfig, Part};
+use burn::tensor::Device;
 use serde::{Deserialize, Serialize};
 
-use crate::Result;
 use crate::recipe::TrainRecipe;
+use crate::{Error, Result};
 
 /// Hashes of the data and the vocabularies, and the recipe.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -64,6 +67,46 @@ impl Origin {
             from_place: None,
             recipe: settings,
         })
+    }
+
+    /// Whether the model that the run started from stays as it is, and a memory on top of it learns.
+    pub fn leaves_base(&self) -> bool {
+        let train = self.recipe.get("optimisation.train");
+        self.from.is_some() && train.is_some_and(|train| train.contains("context"))
+    }
+
+    /// The model that the run leaves as it is; nothing if all learns.
+    pub(crate) fn below(&self) -> Option<Result<ModelDirectory>> {
+        let place = self.from_place.as_ref().filter(|_| self.leaves_base())?;
+        let gone = |why: String| {
+            Error::Checkpoint(format!(
+                "this run trains a memory on top of the model at {}, but {why}; name that model \
+                 with --from",
+                place.display()
+            ))
+        };
+        Some(match ModelDirectory::open(place) {
+            Err(error) => Err(gone(error.to_string())),
+            Ok(below) if Some(below.weights_hash()) == self.from.as_deref() => Ok(below),
+            Ok(_) => Err(gone("another model is there now".into())),
+        })
+    }
+
+    /// Builds a network with weights that a run with this origin has stored: all of them, or those
+    /// of a memory alone, on top of the model that the run started from.
+    pub(crate) fn load(&self, config: &ModelConfig, file: &Path, device: &Device) -> Result<Model> {
+        let stored = TensorFile::open(file)?;
+        let model = config.init(0, device)?;
+        let mut lacking = model.parameters();
+        lacking.retain(|parameter| stored.shape(&parameter.name).is_none());
+        let is_memory = lacking.iter().all(|parameter| parameter.part() == Part::Base);
+        match self.below().filter(|_| !lacking.is_empty() && is_memory) {
+            None => Ok(config.load(file, device)?),
+            Some(below) => {
+                let (model, _) = below?.take_over(model)?;
+                Ok(model.take_over(&stored)?.0)
+            }
+        }
     }
 
     /// What is different in `given`, each by the name of its field.

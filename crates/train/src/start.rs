@@ -13,14 +13,64 @@ use abridge_corpus::store::Side;
 use abridge_model::config::Context;
 use abridge_model::weights::ModelDirectory;
 use abridge_model::{Model, ModelConfig};
+use burn::tensor::Device;
 
 use crate::event::Event;
-use crate::recipe::TrainRecipe;
+use crate::recipe::{TrainRecipe, Trained};
 use crate::{Error, Result};
+
+/// The network that a recipe trains on some data, from scratch or from another model.
+#[derive(Debug)]
+pub struct Beginning {
+    /// Its configuration.
+    pub config: ModelConfig,
+    pub(crate) start: Option<Start>,
+}
+
+impl Beginning {
+    /// Finds out which network it is, and whether it can be trained here; no weights are read yet.
+    pub fn of(recipe: &TrainRecipe, data: &PreparedDirectory, from: Option<&Path>) -> Result<Self> {
+        let start = from.map(|from| Start::open(from, data)).transpose()?;
+        let vocabularies = &data.manifest().vocabularies;
+        let config = match &start {
+            Some(start) => start.config(recipe)?,
+            None => recipe.config(vocabularies.source, vocabularies.target)?,
+        };
+        check_memory(&config)?;
+        if config.shared_embeddings {
+            check_joint(data)?;
+        }
+        if recipe.optimisation.train == Trained::Context && config.context == Context::None {
+            return Err(Error::Recipe(
+                "optimisation.train=context trains what a memory has on top of a network, but this \
+                 network has no context; choose another model.preset"
+                    .into(),
+            ));
+        }
+        Ok(Self { config, start })
+    }
+
+    /// The network with its first weights, of which those learn that the recipe wants to.
+    pub fn model(&self, recipe: &TrainRecipe, device: &Device) -> Result<(Model, Option<Event>)> {
+        if recipe.optimisation.train == Trained::Context && self.start.is_none() {
+            return Err(Error::Recipe(
+                "optimisation.train=context trains a memory on top of a model that is there \
+                 already, but none is named; name it with --from, or set optimisation.train=all"
+                    .into(),
+            ));
+        }
+        let model = self.config.init(recipe.seed.0, device)?;
+        let (model, event) = match &self.start {
+            None => (model, None),
+            Some(start) => start.take_over(model).map(|(model, event)| (model, Some(event)))?,
+        };
+        Ok((recipe.optimisation.freeze(model), event))
+    }
+}
 
 /// A model directory to start from, which fits the data.
 #[derive(Debug)]
-pub struct Start {
+pub(crate) struct Start {
     directory: ModelDirectory,
 }
 
@@ -91,4 +141,35 @@ impl Start {
 
 fn refusal(path: &Path, why: &str) -> Error {
     Error::Recipe(format!("cannot start from {}: {why}", path.display()))
+}
+
+/// One embedding for both languages means the same only if a number is the same piece in both.
+fn check_joint(data: &PreparedDirectory) -> Result<()> {
+    let (source, target) = (data.tokenizer(Side::Source)?, data.tokenizer(Side::Target)?);
+    if source.difference(&target).is_none() {
+        return Ok(());
+    }
+    Err(Error::Recipe(
+        "model.change.shared_embeddings needs one vocabulary for both languages, but the data have \
+         two; prepare them with --joint"
+            .into(),
+    ))
+}
+
+/// Refuses a network whose weights, gradient and two running means alone are more than the machine
+/// has: the allocation that fails would end the process without a word.
+fn check_memory(config: &ModelConfig) -> Result<()> {
+    const BYTES: u128 = 16;
+    let parameters = config.roughly_parameters();
+    let (needed, total) = (parameters * BYTES, abridge_machine::memory::total());
+    match total {
+        Some(total) if needed > u128::from(total) => Err(Error::Recipe(format!(
+            "{:.1} billion parameters need at least {} GB to be trained, but this machine has {}; \
+             choose smaller sizes",
+            parameters as f64 / 1e9,
+            needed / 1_000_000_000,
+            total / 1_000_000_000
+        ))),
+        _ => Ok(()),
+    }
 }

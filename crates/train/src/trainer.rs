@@ -8,8 +8,7 @@ use std::time::Instant;
 
 use abridge_corpus::prepare::PreparedDirectory;
 use abridge_corpus::store::Side;
-use abridge_model::config::Context;
-use abridge_model::{Batch, Model, ModelConfig};
+use abridge_model::{Batch, Model};
 use burn::module::Module;
 use burn::tensor::Device;
 
@@ -19,9 +18,9 @@ use crate::event::{Ending, Event};
 use crate::optimiser::Adam;
 use crate::origin::Origin;
 use crate::ranks::{Alone, Ranks};
-use crate::recipe::{TrainRecipe, Trained};
+use crate::recipe::TrainRecipe;
 use crate::run_directory::{RunDirectory, RunPaths};
-use crate::start::Start;
+use crate::start::{Beginning, Start};
 use crate::update::{UpdateSettings, Workers};
 use crate::validation::{self, PerToken, ValidSplit, Validator};
 use crate::{Error, Result};
@@ -79,28 +78,13 @@ impl Training {
         options: Options,
     ) -> Result<Self> {
         let data = PreparedDirectory::open(paths.data)?;
-        let start = options.from.as_deref().map(|from| Start::open(from, &data)).transpose()?;
-        let vocabularies = &data.manifest().vocabularies;
-        let config = match &start {
-            Some(start) => start.config(&recipe)?,
-            None => recipe.config(vocabularies.source, vocabularies.target)?,
-        };
-        check_memory(&config)?;
-        if config.shared_embeddings {
-            check_joint(&data)?;
-        }
-        if recipe.optimisation.train == Trained::Context && config.context == Context::None {
-            return Err(Error::Recipe(
-                "optimisation.train=context trains what a memory has on top of a network, but this \
-                 network has no context; choose another model.preset"
-                    .into(),
-            ));
-        }
+        let first = Beginning::of(&recipe, &data, options.from.as_deref())?;
+        let config = first.config.clone();
         let sampler = recipe.sampler(&data, &config)?;
         let corpora: Vec<String> = sampler.names().map(str::to_owned).collect();
         let valid = ValidSplit::open(&data, &recipe, &config, &corpora)?;
         let mut origin = Origin::of(&recipe, &data, &corpora)?;
-        origin.from = start.as_ref().map(Start::hash);
+        origin.from = first.start.as_ref().map(Start::hash);
         origin.from_place = options.from.as_ref().and_then(|from| from.canonicalize().ok());
 
         let leader = options.ranks.is_leader();
@@ -116,26 +100,22 @@ impl Training {
             if !changed.is_empty() && !options.force {
                 return Err(refusal(paths.run, &changed));
             }
-            // A run that started from another model goes on without it, too.
-            let is_kept = start.is_none() && found.state.origin.from.is_some();
+            // A run that started from another model goes on without being told of it, too.
+            let is_kept = first.start.is_none() && found.state.origin.from.is_some();
             let config = if is_kept { found.config()? } else { config };
-            let (model, adam) = found.load(&config, &recipe.optimisation, &device)?;
             let Origin { from, from_place, .. } = found.state.origin.clone();
             let from_place = origin.from_place.clone().or(from_place);
             let origin = Origin { from, from_place, ..origin };
+            let (model, adam) = found.load(&config, &origin, &recipe.optimisation, &device)?;
             let state = RunState { origin, ..found.state };
             let passed_over = found.passed_over;
             let event = Event::Resumed { update: state.update, passed_over, changed };
             (model, adam, state, Some(event))
         } else {
-            let model = config.init(recipe.seed.0, &device)?;
-            let (model, event) = match start {
-                None => (model, None),
-                Some(start) => start.take_over(model).map(|(model, event)| (model, Some(event)))?,
-            };
+            let (model, event) = first.model(&recipe, &device)?;
             let optimisation = &recipe.optimisation;
             let adam = Adam::new(optimisation.adam).with_base_rate(optimisation.base_rate);
-            (optimisation.freeze(model), adam, RunState::new(origin), event)
+            (model, adam, RunState::new(origin), event)
         };
         if let Some(directory) = &mut directory {
             directory.begin(&recipe.to_toml(), &data, state.update)?;
@@ -195,7 +175,8 @@ impl Training {
         match self.state.best_loss {
             Some(_) => {
                 let device = self.model.device().without_autodiff();
-                self.checkpoints.weights(self.state.best_update, &device).map_err(|error| {
+                let (update, origin) = (self.state.best_update, &self.state.origin);
+                self.checkpoints.weights(update, origin, &device).map_err(|error| {
                     let run = self.path.display();
                     Error::Checkpoint(format!(
                         "the best checkpoint is gone: {error}; `abridge average --run {run} --best 1 \
@@ -273,6 +254,7 @@ impl Training {
         let settings = UpdateSettings {
             smoothing: optimisation.label_smoothing,
             dropout: self.model.config().dropout,
+            train: optimisation.train,
             seed: self.recipe.seed.0,
             update,
             precision: optimisation.precision,
@@ -370,37 +352,6 @@ impl Training {
             directory.log(event);
             watch(event);
         }
-    }
-}
-
-/// One embedding for both languages means the same only if a number is the same piece in both.
-fn check_joint(data: &PreparedDirectory) -> Result<()> {
-    let (source, target) = (data.tokenizer(Side::Source)?, data.tokenizer(Side::Target)?);
-    if source.difference(&target).is_none() {
-        return Ok(());
-    }
-    Err(Error::Recipe(
-        "model.change.shared_embeddings needs one vocabulary for both languages, but the data have \
-         two; prepare them with --joint"
-            .into(),
-    ))
-}
-
-/// Refuses a network whose weights, gradient and two running means alone are more than the machine
-/// has: the allocation that fails would end the process without a word.
-fn check_memory(config: &ModelConfig) -> Result<()> {
-    const BYTES: u128 = 16;
-    let parameters = config.roughly_parameters();
-    let (needed, total) = (parameters * BYTES, abridge_machine::memory::total());
-    match total {
-        Some(total) if needed > u128::from(total) => Err(Error::Recipe(format!(
-            "{:.1} billion parameters need at least {} GB to be trained, but this machine has {}; \
-             choose smaller sizes",
-            parameters as f64 / 1e9,
-            needed / 1_000_000_000,
-            total / 1_000_000_000
-        ))),
-        _ => Ok(()),
     }
 }
 

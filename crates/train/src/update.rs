@@ -6,6 +6,7 @@ use abridge_model::{Batch, Dropout, Model, random};
 
 use crate::gradients::Gradients;
 use crate::ranks::Ranks;
+use crate::recipe::Trained;
 use crate::{Error, Result};
 
 /// What the micro-batches of an update gave together.
@@ -39,6 +40,8 @@ pub struct UpdateSettings {
     pub smoothing: f64,
     /// The dropout rate.
     pub dropout: f64,
+    /// Which parameters learn: a network that does not learn runs without dropout.
+    pub train: Trained,
     /// The seed of the run.
     pub seed: u64,
     /// The number of the update, from 1.
@@ -172,6 +175,9 @@ fn one(
 ) -> Result<Accumulated> {
     let key = random::key(&[settings.seed, settings.update, place as u64]);
     let mut dropout = Dropout::new(settings.dropout, key);
+    if settings.train == Trained::Context {
+        dropout = dropout.only_of_context();
+    }
     let model = model.with_own_leaves();
     let loss = model.loss(batch, settings.smoothing, &mut dropout)?;
     let gradients = Gradients::of(&model, &loss.smoothed.backward());

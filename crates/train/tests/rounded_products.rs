@@ -4,7 +4,7 @@
 use abridge_model::ops::Precision;
 use abridge_model::tokens::{END, SPECIAL_TOKENS};
 use abridge_model::{Batch, Example, Model, Packed, Preset, Purpose, SourceBatch, Width};
-use abridge_train::{Accumulated, TrainRecipe, UpdateSettings, Workers};
+use abridge_train::{Accumulated, TrainRecipe, Trained, UpdateSettings, Workers};
 use burn::tensor::Device;
 
 const SENTENCES: usize = 40;
@@ -34,7 +34,8 @@ fn batch(model: &Model) -> Batch {
 }
 
 fn gradients(model: &Model, batch: &Batch, precision: Precision) -> Accumulated {
-    let settings = UpdateSettings { smoothing: 0.1, dropout: 0.1, seed: 1, update: 1, precision };
+    let (train, smoothing, dropout) = (Trained::All, 0.1, 0.1);
+    let settings = UpdateSettings { smoothing, dropout, train, seed: 1, update: 1, precision };
     Workers::new(Some(1)).unwrap().accumulate(model, std::slice::from_ref(batch), settings).unwrap()
 }
 

@@ -13,8 +13,14 @@ use burn::tensor::Device;
 use common::{data, go_on, one_worker, open_with, prepare, recipe, train};
 
 fn sentence_model(folder: &Path) -> PathBuf {
+    sentence_model_of(&[], folder)
+}
+
+/// With further settings of its network.
+fn sentence_model_of(settings: &[&str], folder: &Path) -> PathBuf {
     let run = folder.join("sentence");
-    let (_, _, training) = train(&["stop.max_updates=20", "model.preset=sentence"], &run);
+    let settings = [&["stop.max_updates=20", "model.preset=sentence"], settings].concat();
+    let (_, _, training) = train(&settings, &run);
     let model = run.join("model");
     training.write_model(&model).unwrap();
     model
@@ -97,6 +103,9 @@ fn a_memory_alone_learns_and_what_is_below_stays() {
     let moments = run.join("checkpoints/update-00000020/optimizer.safetensors");
     let moments = TensorFile::open(&moments).unwrap();
     assert!(moments.names().all(|name| old.shape(name.split_once('.').unwrap().1).is_none()));
+    let checkpoint = run.join("checkpoints/update-00000020/model.safetensors");
+    let checkpoint = TensorFile::open(&checkpoint).unwrap();
+    assert!(checkpoint.names().all(|name| old.shape(name).is_none()), "a checkpoint is as small");
 
     // What is written is the memory alone, which finds the model below it.
     let out = run.join("model");
@@ -126,16 +135,90 @@ fn a_memory_alone_learns_and_what_is_below_stays() {
     let error = ModelDirectory::open(&away).unwrap_err().to_string();
     assert!(error.contains("put that model beside it"), "{error}");
 
-    // It goes on without the model that it started from.
+    // So is the average of several.
+    let mean = folder.path().join("mean");
+    average(&run, Choice::Last(2), &mean).unwrap();
+    let stored = TensorFile::open(&mean.join("model.safetensors")).unwrap();
+    assert!(stored.names().all(|name| old.shape(name).is_none()));
+    ModelDirectory::open(&mean).unwrap().load(&Device::flex()).unwrap();
+
+    // It goes on without being told of the model below, but not without that model.
     drop(training);
     let more = ["optimisation.train=context", "stop.max_updates=21"];
     let (_, events) = go_on(&mut open(&more, one_worker()).unwrap());
     assert!(matches!(events[0], Event::Resumed { update: 20, .. }), "{:?}", events[0]);
+    let moved = folder.path().join("moved");
+    fs::rename(&model, &moved).unwrap();
+    let more = ["optimisation.train=context", "stop.max_updates=22"];
+    let error = open(&more, one_worker()).err().unwrap().to_string();
+    assert!(error.contains("sentence/model") && error.contains("--from"), "{error}");
+    let (_, events) = go_on(&mut open(&more, from(&moved)).unwrap());
+    assert!(matches!(events[0], Event::Resumed { update: 21, .. }), "{:?}", events[0]);
+    fs::rename(&moved, &model).unwrap();
 
+    let nothing_below = folder.path().join("nothing below");
+    let error = open_with(recipe(&settings), data(), &nothing_below, one_worker()).err().unwrap();
+    assert!(error.to_string().contains("name it with --from"), "{error}");
     let none = [&settings[..], &["model.preset=sentence"]].concat();
     let other = folder.path().join("other");
     let error = open_with(recipe(&none), data(), &other, from(&model)).err().unwrap();
     assert!(error.to_string().contains("has no context"), "{error}");
+}
+
+#[test]
+fn a_memory_learns_on_networks_of_other_toolkits() {
+    for (kind, settings) in [
+        ("pre-norm", &["model.change.norm=before", "model.change.activation=gelu"][..]),
+        (
+            "SSRU, more layers in the encoder",
+            &[
+                "model.change.autoregression=ssru",
+                "model.change.first_word=zero",
+                "model.change.output_bias=true",
+                "model.change.encoder_layers=3",
+                "model.change.decoder_layers=1",
+            ],
+        ),
+    ] {
+        let folder = tempfile::tempdir().unwrap();
+        let model = sentence_model_of(settings, folder.path());
+        for preset in ["grouping", "caching-tokens"] {
+            let run = folder.path().join(preset);
+            let preset = format!("model.preset={preset}");
+            let settings = [&*preset, "optimisation.train=context", "stop.max_updates=20"];
+            let mut training = open_with(recipe(&settings), data(), &run, from(&model)).unwrap();
+            let (_, events) = go_on(&mut training);
+            let losses: Vec<f64> = events
+                .iter()
+                .filter_map(|event| match event {
+                    Event::Validated { loss, .. } => Some(*loss),
+                    _ => None,
+                })
+                .collect();
+            assert!(losses[1] < losses[0], "{kind}, {preset}: {losses:?}");
+        }
+    }
+}
+
+#[test]
+fn a_network_that_does_not_learn_has_no_dropout() {
+    let folder = tempfile::tempdir().unwrap();
+    let model = sentence_model(folder.path());
+    // The first update has rate 0, and the memory is silent yet: the loss is that of the model.
+    let first_loss = |dropout: &str, train: &str| {
+        let (dropout, train) =
+            (format!("model.change.dropout={dropout}"), format!("optimisation.train={train}"));
+        let recipe = recipe(&[&dropout, &train, "stop.max_updates=1"]);
+        let run = folder.path().join(format!("{dropout} {train}"));
+        let (_, events) = go_on(&mut open_with(recipe, data(), &run, from(&model)).unwrap());
+        events.iter().find_map(|event| match event {
+            Event::Updated { loss, .. } => Some(*loss),
+            _ => None,
+        })
+    };
+    let without = first_loss("0.0", "context");
+    assert_eq!(first_loss("0.4", "context"), without);
+    assert!(first_loss("0.4", "all") > without);
 }
 
 #[test]

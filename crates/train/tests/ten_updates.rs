@@ -7,7 +7,7 @@ use abridge_model::ops::Precision;
 use abridge_model::tokens::END;
 use abridge_model::weights::FairseqCheckpoint;
 use abridge_model::{Batch, Example, Model, Packed, Preset, SourceBatch};
-use abridge_train::{Adam, AdamConfig, Schedule, UpdateSettings, Workers};
+use abridge_train::{Adam, AdamConfig, Schedule, Trained, UpdateSettings, Workers};
 use burn::tensor::Device;
 use serde_json::Value;
 
@@ -65,6 +65,7 @@ fn check(together: bool, workers: usize) {
     let settings = |update| UpdateSettings {
         smoothing: 0.1,
         dropout: 0.0,
+        train: Trained::All,
         seed: 1,
         update,
         precision: Precision::F32,

@@ -80,7 +80,8 @@ impl Train {
         }
         let device = self.device.open()?;
         if self.dry_run {
-            let estimate = Estimate::make(&recipe, &self.data, &device, self.workers)?;
+            let from = self.from.as_deref();
+            let estimate = Estimate::make(&recipe, &self.data, &device, self.workers, from)?;
             return dry_run::describe(&recipe, &estimate);
         }
         let run = self.run.as_deref().context("--run is needed")?;

@@ -200,7 +200,7 @@ impl Stage for OneWord<'_> {
         normed
     }
 
-    fn add(&mut self, x: Vec<f32>, update: Vec<f32>) -> Vec<f32> {
+    fn add(&mut self, _: Sublayer, x: Vec<f32>, update: Vec<f32>) -> Vec<f32> {
         self.sum(x, update)
     }
 

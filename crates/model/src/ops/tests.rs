@@ -7,6 +7,7 @@ use super::{
     AdamRates, AdamState, AttentionInput, AttentionLayout, Block, KeyValue, Norm, Projection,
     ResidualNorm, Weighed, fused, plain,
 };
+use crate::addition::Part;
 use crate::config::{Activation, Normaliser};
 use crate::dropout::Dropout;
 use crate::packed::Segments;
@@ -98,7 +99,7 @@ proptest! {
         let input = |x: &[Tensor<2>]| ResidualNorm {
             residual: x[0].clone(),
             update: x[1].clone(),
-            dropout: if dropped { Dropout::new(0.3, 7).next_mask() } else { None },
+            dropout: if dropped { Dropout::new(0.3, 7).next_mask(Part::Base) } else { None },
             norm: Norm { gain: vector(&x[2]), bias: vector(&x[3]), epsilon: 1e-5 },
         };
         compare(

@@ -45,12 +45,12 @@ impl<L: TensorLayer> Stage for OnTensors<'_, L> {
         self.layer.norm(sublayer).forward_alone(x.clone())
     }
 
-    fn add(&mut self, x: Tensor<2>, update: Tensor<2>) -> Tensor<2> {
-        ops::residual(x, update, self.dropout.next_mask())
+    fn add(&mut self, sublayer: Sublayer, x: Tensor<2>, update: Tensor<2>) -> Tensor<2> {
+        ops::residual(x, update, self.dropout.next_mask(sublayer.part()))
     }
 
     fn add_and_norm(&mut self, sublayer: Sublayer, x: Tensor<2>, update: Tensor<2>) -> Tensor<2> {
-        let mask = self.dropout.next_mask();
+        let mask = self.dropout.next_mask(sublayer.part());
         self.layer.norm(sublayer).forward(x, update, mask)
     }
 

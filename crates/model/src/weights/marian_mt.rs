@@ -167,7 +167,8 @@ impl Settings {
         config.decoder_feed_forward = (decoder != config.feed_forward).then_some(decoder);
         config.encoder_layers = self.number("encoder_layers")?;
         config.decoder_layers = self.number("decoder_layers")?;
-        config.dropout = 0.1;
+        let dropout = self.values.get("dropout").and_then(Value::as_f64);
+        config.dropout = dropout.filter(|rate| (0.0..1.0).contains(rate)).unwrap_or(0.0);
         config.max_positions = self.number("max_position_embeddings")?;
         config.shared_embeddings = is_shared;
         config.activation = self.activation()?;

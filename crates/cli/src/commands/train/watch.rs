@@ -3,7 +3,7 @@
 use std::io::{IsTerminal, Write};
 use std::time::Instant;
 
-use abridge_train::{Event, PerToken, Training};
+use abridge_train::{Event, PerToken, Training, learning_count};
 use burn::module::Module;
 use indicatif::{ProgressBar, ProgressStyle};
 
@@ -36,10 +36,12 @@ impl Watcher {
         });
         let began = (Instant::now(), update);
         let watcher = Self { bar, quiet, tokens: 0, epoch_updates, last_update, began };
-        let parameters = training.model().num_params();
+        let (all, learning) = (training.model().num_params(), learning_count(training.model()));
+        let millions = |count: usize| format!("{:.2} M", count as f64 / 1e6);
+        let of = if learning < all { format!("{} of ", millions(learning)) } else { String::new() };
         watcher.say(&format!(
-            "training {:.2} M parameters, {epoch_updates} updates per epoch",
-            parameters as f64 / 1e6
+            "training {of}{} parameters, {epoch_updates} updates per epoch",
+            millions(all)
         ));
         watcher
     }

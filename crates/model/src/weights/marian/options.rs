@@ -70,7 +70,7 @@ impl Options<'_> {
             (decoder != 0 && decoder != config.feed_forward).then_some(decoder);
         config.encoder_layers = self.needed("enc-depth")?;
         config.decoder_layers = self.needed("dec-depth")?;
-        config.dropout = 0.1;
+        config.dropout = self.dropout();
         config.max_positions = LONGEST_SENTENCE;
         config.shared_embeddings = tables == Tables::One;
         config.activation = self.activation()?;
@@ -113,6 +113,13 @@ impl Options<'_> {
             self.only(depth, "2", &["2", "0"])?;
         }
         self.only("transformer-ffn-depth", "2", &["2"])
+    }
+
+    /// Dropout as in its training; of a student usually none. Nothing but training needs it.
+    fn dropout(&self) -> f64 {
+        let option = self.yaml.get("transformer-dropout").and_then(Yaml::text);
+        let rate = option.and_then(|text| text.parse().ok()).unwrap_or(0.0);
+        if (0.0..1.0).contains(&rate) { rate } else { 0.0 }
     }
 
     fn tables(&self) -> Result<Tables> {
