@@ -12,7 +12,7 @@ mod corpora;
 mod counting;
 mod directory;
 mod encode;
-mod filter;
+pub(crate) mod filter;
 mod manifest;
 mod practice;
 mod progress;

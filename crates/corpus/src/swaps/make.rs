@@ -129,7 +129,7 @@ mod tests {
             let mut segments = vec![Segment::pair("It opens here today.", "Es öffnet heute hier.")];
             segments.extend(pronouns.iter().enumerate().map(|(n, pronoun)| {
                 let target = format!("{pronoun} leuchtet in Stadt {name}{n}.");
-                Segment::pair(format!("It shines in town {name}{n}."), target)
+                Segment::pair(format!("It shines in town {name}{n} every day."), target)
             }));
             Document::new(name, segments)
         };
@@ -165,8 +165,8 @@ mod tests {
 
     #[test]
     fn documents_of_the_training_data_are_refused() {
-        let mut seen = SeenSentences::default();
-        seen.add(&documents()[..1]);
+        let mut seen = SeenSentences::of(&documents());
+        seen.mark(&documents()[..1]);
         let made = made(&seen, &SETTINGS);
         assert_eq!(made.refused, ["a"]);
         assert!(made.set.items.iter().all(|item| item.document.as_deref() == Some("b")));

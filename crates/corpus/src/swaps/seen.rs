@@ -1,57 +1,65 @@
 //! Whether a document is part of a training corpus.
 
-use std::hash::{DefaultHasher, Hasher};
-
-use rustc_hash::FxHashSet;
-
 use crate::Document;
+use crate::prepare::filter::{OverlapRecipe, Texts, folded_words};
 
-/// Sentences of fewer words occur anywhere.
-const LEAST_WORDS: usize = 5;
-
-/// The sentences of a training corpus.
-#[derive(Clone, Debug, Default)]
+/// Which sentences of some documents stand in a training corpus, exactly or nearly: what
+/// `prepare --without` would take out of that corpus if the documents were a test set.
+#[derive(Debug, Default)]
 pub struct SeenSentences {
-    hashes: FxHashSet<u64>,
+    recipe: OverlapRecipe,
+    /// The longer sentences of the documents.
+    texts: Texts,
+    /// Which of them were seen.
+    seen: Vec<bool>,
 }
 
 impl SeenSentences {
-    /// Adds the source sentences of documents.
-    pub fn add(&mut self, documents: &[Document]) {
-        let sentences = documents.iter().flat_map(|document| &document.segments);
-        self.hashes.extend(sentences.filter_map(|segment| fingerprint(&segment.source)));
+    /// Looks for the source sentences of these documents; none is seen yet.
+    pub fn of(documents: &[Document]) -> Self {
+        let mut sentences = Self::default();
+        for segment in documents.iter().flat_map(|document| &document.segments) {
+            let words = folded_words(&segment.source);
+            if words.len() >= sentences.recipe.words {
+                sentences.texts.add(&words);
+            }
+        }
+        sentences.seen = vec![false; sentences.texts.len()];
+        sentences
     }
 
-    /// Whether nothing was added.
-    pub fn is_empty(&self) -> bool {
-        self.hashes.is_empty()
+    /// Marks what stands in the source text of a training corpus.
+    pub fn mark(&mut self, training: &[Document]) {
+        for segment in training.iter().flat_map(|document| &document.segments) {
+            let words = folded_words(&segment.source);
+            if words.len() < self.recipe.words {
+                continue;
+            }
+            if let Some(number) = self.texts.number(&words) {
+                self.seen[number] = true;
+            }
+            for (number, _) in self.texts.near(&words, self.recipe.near) {
+                self.seen[number] = true;
+            }
+        }
     }
 
     /// Whether more than one in ten of a document's longer sentences are in the training corpus.
     pub fn has(&self, document: &Document) -> bool {
-        let long: Vec<u64> =
-            document.segments.iter().filter_map(|s| fingerprint(&s.source)).collect();
-        let seen = long.iter().filter(|hash| self.hashes.contains(hash)).count();
-        seen * 10 > long.len()
+        let long: Vec<bool> =
+            document.segments.iter().filter_map(|segment| self.lookup(&segment.source)).collect();
+        long.iter().filter(|seen| **seen).count() * 10 > long.len()
     }
 
     /// Whether a sentence is in the training corpus.
     pub fn has_sentence(&self, sentence: &str) -> bool {
-        fingerprint(sentence).is_some_and(|hash| self.hashes.contains(&hash))
+        self.lookup(sentence) == Some(true)
     }
-}
 
-/// A number for the words of a sentence, whatever their case and punctuation; none of a short one.
-fn fingerprint(sentence: &str) -> Option<u64> {
-    let words = sentence.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
-    let mut hasher = DefaultHasher::new();
-    let mut count = 0;
-    for word in words {
-        hasher.write(word.to_lowercase().as_bytes());
-        hasher.write_u8(b' ');
-        count += 1;
+    /// Whether a sentence was seen; nothing of a short one, which recurs by nature.
+    fn lookup(&self, sentence: &str) -> Option<bool> {
+        self.texts.number(&folded_words(sentence)).map(|number| self.seen[number])
     }
-    (count >= LEAST_WORDS).then(|| hasher.finish())
 }
 
 #[cfg(test)]
@@ -59,19 +67,41 @@ mod tests {
     use super::*;
     use crate::Segment;
 
+    fn document(first: usize) -> Document {
+        let places =
+            ["mill", "barn", "port", "inn", "lake", "moor", "tower", "mine", "farm", "well"];
+        let sentence = |n: usize| {
+            let (place, other) = (places[n % 10], places[(n / 10 + n) % 10]);
+            Segment::new(format!(
+                "From the old {place} we walked slowly to number {other} {place}."
+            ))
+        };
+        let segments = (first..first + 10).map(sentence).chain([Segment::new("Yes.")]);
+        Document::new("a", segments.collect())
+    }
+
     #[test]
     fn a_document_is_known_by_its_longer_sentences() {
-        let document = |first: usize| {
-            let sentence = |n: usize| Segment::new(format!("Sentence number {n} is not short."));
-            let segments = (first..first + 10).map(sentence).chain([Segment::new("Yes.")]);
-            Document::new("a", segments.collect())
-        };
-        let mut seen = SeenSentences::default();
-        seen.add(&[document(0)]);
-        assert!(seen.has(&document(0)));
-        assert!(seen.has(&document(8)), "two of ten");
-        assert!(!seen.has(&document(9)), "one of ten");
-        assert!(seen.has_sentence("sentence number 3, IS NOT short!"));
+        let documents = [document(0), document(8), document(9)];
+        let mut seen = SeenSentences::of(&documents);
+        assert!(!seen.has(&documents[0]), "nothing was seen yet");
+        seen.mark(&documents[..1]);
+        assert!(seen.has(&documents[0]));
+        assert!(seen.has(&documents[1]), "two of ten");
+        assert!(!seen.has(&documents[2]), "one of ten");
         assert!(!seen.has_sentence("Yes."));
+    }
+
+    #[test]
+    fn near_copies_are_seen_as_prepare_sees_them() {
+        let own = "The old lighthouse stood alone on the rock above the grey northern sea.";
+        let seen = |training: &str| {
+            let mut seen = SeenSentences::of(&[Document::new("a", vec![Segment::new(own)])]);
+            seen.mark(&[Document::new("t", vec![Segment::new(training)])]);
+            seen.has_sentence(own)
+        };
+        assert!(seen("the old lighthouse stood alone, on the rock above the grey northern SEA"));
+        assert!(seen(&own.replace("sea", "ocean")));
+        assert!(!seen("An old lighthouse stood alone on the rock above the grey northern ocean."));
     }
 }

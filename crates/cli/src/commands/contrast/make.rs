@@ -11,6 +11,9 @@ use abridge_corpus::{Format, Input, read};
 use anyhow::{Context, ensure};
 use clap::Args;
 
+/// A set of fewer examples tells hardly anything.
+const FEW: usize = 100;
+
 /// Makes a contrastive set from parallel documents.
 ///
 /// Takes sentences whose source has an ambiguous word (it, they) at the beginning of a clause, whose
@@ -50,8 +53,8 @@ pub struct Make {
     /// A table of swaps (TOML); by default the built-in one: de, fr or pt.
     #[arg(long, value_name = "FILE")]
     swaps: Option<PathBuf>,
-    /// Source text that models are trained on: documents that are in it are refused, and so are
-    /// single sentences.
+    /// Source text that models are trained on: documents of which more than one in ten longer
+    /// sentences stand in it, exactly or nearly, are refused, and so are single sentences.
     #[arg(long, value_name = "FILE", num_args = 1..)]
     training: Vec<PathBuf>,
     /// Sentences that must stand before an example.
@@ -95,9 +98,9 @@ impl Make {
             format: self.format,
             ..Input::new(&self.source)
         })?;
-        let mut seen = SeenSentences::default();
+        let mut seen = SeenSentences::of(&corpus.documents);
         for file in &self.training {
-            seen.add(&read(&Input::new(file))?.documents);
+            seen.mark(&read(&Input::new(file))?.documents);
         }
         if self.training.is_empty() {
             tell!(
@@ -137,6 +140,14 @@ impl Make {
                 .in_file(&self.source)
                 .remedy("give more text, a smaller --least-context, or other --swaps")
         );
+        let count = made.set.items.len();
+        if count < FEW {
+            // Half the examples right: 1.96 · √(0.25 / n).
+            tell!(
+                "warning: {count} examples tell an accuracy to ± {:.0} points only; give more text",
+                98.0 / (count as f64).sqrt()
+            );
+        }
         let output = ContraProOutput {
             corpus: name(&self.source),
             target_language: target.to_owned(),

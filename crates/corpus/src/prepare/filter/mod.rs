@@ -16,8 +16,10 @@ use language::Language;
 use overlap::{Found, Overlap};
 
 pub use duplicates::Sameness;
+pub(crate) use fold::folded_words;
 pub(super) use fold::hash;
 pub use overlap::OverlapRecipe;
+pub(crate) use overlap::Texts;
 pub use report::{FilterReport, TakenOut};
 
 use super::recipe::Languages;

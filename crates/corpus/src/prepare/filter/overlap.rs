@@ -5,6 +5,7 @@
 //! prefix filtering: texts whose index is at least `t` share a trigram among any
 //! `n − ⌈t·n⌉ + 1` of the first one's `n`, so the rarest ones are enough to look at.
 
+use std::collections::hash_map::Entry;
 use std::path::{Path, PathBuf};
 
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -123,12 +124,11 @@ impl Overlap {
         let mut nearest: f64 = 0.0;
         for (texts, words) in [(&self.source, Some(&source)), (&self.target, target.as_ref())] {
             let Some(words) = words.filter(|words| words.len() >= self.words) else { continue };
-            if texts.exact.contains(&hash(words)) {
+            if texts.exact.contains_key(&hash(words)) {
                 return Found::Exact;
             }
-            if self.near < 1.0 {
-                nearest = nearest.max(texts.nearest(words, self.near));
-            }
+            let near = texts.near(words, self.near).into_iter().map(|(_, index)| index);
+            nearest = near.fold(nearest, f64::max);
         }
         if nearest >= self.near {
             Found::Near(nearest)
@@ -140,10 +140,11 @@ impl Overlap {
     }
 }
 
-/// The texts of one side.
+/// Texts, numbered, among which copies and near copies of others are looked up.
 #[derive(Debug, Default)]
-struct Texts {
-    exact: FxHashSet<u64>,
+pub(crate) struct Texts {
+    /// The number of each text, by its hash.
+    exact: FxHashMap<u64, u32>,
     /// The trigrams of each text, in order.
     trigrams: Vec<Box<[u64]>>,
     /// The texts that have a trigram.
@@ -151,11 +152,13 @@ struct Texts {
 }
 
 impl Texts {
-    fn add(&mut self, words: &[String]) {
-        if !self.exact.insert(hash(words)) {
-            return;
-        }
+    /// Adds a text, unless it is there.
+    pub(crate) fn add(&mut self, words: &[String]) {
         let number = self.trigrams.len() as u32;
+        match self.exact.entry(hash(words)) {
+            Entry::Occupied(_) => return,
+            Entry::Vacant(free) => free.insert(number),
+        };
         let trigrams = trigrams(words);
         for &trigram in &trigrams {
             self.having.entry(trigram).or_default().push(number);
@@ -163,8 +166,22 @@ impl Texts {
         self.trigrams.push(trigrams.into_boxed_slice());
     }
 
-    /// The largest index with any text, if it reaches `least`; otherwise 0.
-    fn nearest(&self, words: &[String], least: f64) -> f64 {
+    /// How many different texts there are.
+    pub(crate) fn len(&self) -> usize {
+        self.trigrams.len()
+    }
+
+    /// The number of a text, if it is there.
+    pub(crate) fn number(&self, words: &[String]) -> Option<usize> {
+        self.exact.get(&hash(words)).map(|&number| number as usize)
+    }
+
+    /// The numbers of the texts that are near, each with its index, which is at least `least`; with
+    /// 1 there are none, for only a copy is as near.
+    pub(crate) fn near(&self, words: &[String], least: f64) -> Vec<(usize, f64)> {
+        if least >= 1.0 {
+            return Vec::new();
+        }
         let trigrams = trigrams(words);
         let mut by_rarity: Vec<(usize, u64)> = trigrams
             .iter()
@@ -181,12 +198,13 @@ impl Texts {
             .collect();
         candidates.sort_unstable();
         candidates.dedup();
-        let index = |&candidate: &u32| {
+        let index = |candidate: u32| {
             let other = &self.trigrams[candidate as usize];
             let shared = trigrams.iter().filter(|t| other.binary_search(t).is_ok()).count();
             shared as f64 / (trigrams.len() + other.len() - shared) as f64
         };
-        candidates.iter().map(index).filter(|&index| index >= least).fold(0.0, f64::max)
+        let near = candidates.into_iter().map(|number| (number as usize, index(number)));
+        near.filter(|&(_, index)| index >= least).collect()
     }
 }
 
@@ -317,7 +335,8 @@ mod tests {
             };
             let best = all.iter().map(index).fold(0.0, f64::max);
             let expected = if best >= 0.6 { best } else { 0.0 };
-            assert!((texts.nearest(&words, 0.6) - expected).abs() < 1e-12, "{words:?}");
+            let near = texts.near(&words, 0.6).into_iter().map(|(_, index)| index);
+            assert!((near.fold(0.0, f64::max) - expected).abs() < 1e-12, "{words:?}");
         }
     }
 }
