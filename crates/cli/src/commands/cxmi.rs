@@ -1,5 +1,6 @@
 //! `abridge cxmi`: how much a model gains from context.
 
+use std::fmt;
 use std::io::Write;
 use std::path::PathBuf;
 
@@ -107,6 +108,9 @@ impl Cxmi {
             ));
         }
         bar.finish_and_clear();
+        let tagged = self.tags.zip(reports.last()).map(|(language, (_, _, report))| {
+            TagTable::new(tag_gains(report, &corpus.documents, language))
+        });
         let mut out = std::io::stdout().lock();
         if self.json {
             let values: Vec<serde_json::Value> = reports
@@ -124,14 +128,22 @@ impl Cxmi {
             if values.len() > 1 {
                 object["sizes"] = values.into();
             }
+            if let Some(TagTable(rows)) = &tagged {
+                let rows = rows
+                    .iter()
+                    .map(|(gain, holm)| serde_json::json!({ "gain": gain, "holm": holm }));
+                object["tags"] = rows.collect();
+            }
             writeln!(out, "{:#}", serde_json::json!({ "cxmi": object }))?;
-        } else {
-            write!(out, "{}", self.text(&reports))?;
+            return Ok(());
         }
-        if let (Some(language), false, Some((_, _, report))) =
-            (self.tags, self.json, reports.last())
-        {
-            write!(out, "\n{}", tag_table(&tag_gains(report, &corpus.documents, language)))?;
+        write!(out, "{}", self.text(&reports))?;
+        if let Some(tagged) = tagged {
+            write!(out, "\n{tagged}")?;
+        }
+        writeln!(out)?;
+        for (signature, ..) in &reports {
+            writeln!(out, "CXMI|{signature}")?;
         }
         Ok(())
     }
@@ -174,14 +186,21 @@ impl Cxmi {
             parts.push(row(name, gain, *p));
         }
         for ((_, size, report), p) in reports.iter().zip(corrected.chunks(3)) {
-            if report.context.per_sentence > 0.0 && p[0] < 0.05 {
-                let from_content = report.beyond.per_sentence > 0.0 && p[2] < 0.05;
-                if !from_content {
-                    parts.push(format!(
-                        "\nThe gain of context {size} does not come from what the context says: \
-                         sentences of other documents gain as much.\n"
-                    ));
+            let gains = report.context.per_sentence > 0.0 && p[0] < 0.05;
+            let from_content = report.beyond.per_sentence > 0.0 && p[2] < 0.05;
+            match (gains, from_content) {
+                (true, false) => parts.push(format!(
+                    "\nThe gain of context {size} does not come from what the context says: \
+                     sentences of other documents gain as much.\n"
+                )),
+                (false, true) => parts.push(format!(
+                    "\nContext {size} is better than sentences of other documents, but not better \
+                     than none: a wrong context harms, the right one does not help.\n"
+                )),
+                (false, false) => {
+                    parts.push(format!("\nNo gain from context {size} can be shown.\n"));
                 }
+                (true, true) => {}
             }
         }
         if let Some((_, size, report)) = reports.last() {
@@ -195,32 +214,46 @@ impl Cxmi {
                 format!("{:<20} {:>8} {mean:>10.3} {:>10.2}\n", word.word, word.count, word.total)
             }));
         }
-        parts.push("\n".to_owned());
-        parts.extend(reports.iter().map(|(signature, ..)| format!("CXMI|{signature}\n")));
         parts.concat()
     }
 }
 
-/// What tagged words gained, each tag with its test.
-fn tag_table(gains: &[TagGain]) -> String {
-    let corrected = holm(&gains.iter().map(|gain| gain.beyond.p_value).collect::<Vec<_>>());
-    let mut parts = vec![format!(
-        "{:<18} {:>8} {:>18} {:>24} {:>9}\n",
-        "nats per word", "words", "gain", "beyond random context", "Holm's p"
-    )];
-    parts.extend(gains.iter().zip(corrected).map(|(gain, p)| {
-        let name = gain.tag.map_or_else(|| "all others".to_owned(), |tag| tag.to_string());
-        format!(
-            "{name:<18} {:>8} {:>9.4} ± {:<6.4} {:>13.4} ± {:<8.4} {:>9}\n",
-            gain.words,
-            gain.context.per_sentence,
-            gain.context.half_width,
-            gain.beyond.per_sentence,
-            gain.beyond.half_width,
-            super::contrast::probability(p)
-        )
-    }));
-    parts.concat()
+/// What tagged words gained, with the corrected p-values of the gain and of what it is beyond that
+/// from a random context: only both together show that what the context says helps.
+struct TagTable(Vec<(TagGain, [f64; 2])>);
+
+impl TagTable {
+    fn new(gains: Vec<TagGain>) -> Self {
+        let tests = gains.iter().flat_map(|gain| [gain.context.p_value, gain.beyond.p_value]);
+        let corrected = holm(&tests.collect::<Vec<_>>());
+        let pairs = corrected.chunks_exact(2).map(|pair| [pair[0], pair[1]]);
+        Self(gains.into_iter().zip(pairs).collect())
+    }
+}
+
+impl fmt::Display for TagTable {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(
+            f,
+            "{:<18} {:>8} {:>18} {:>9} {:>18} {:>9}",
+            "nats per word", "words", "gain", "Holm's p", "beyond random", "Holm's p"
+        )?;
+        for (gain, [p, p_beyond]) in &self.0 {
+            let name = gain.tag.map_or_else(|| "all others".to_owned(), |tag| tag.to_string());
+            writeln!(
+                f,
+                "{name:<18} {:>8} {:>9.4} ± {:<6.4} {:>9} {:>9.4} ± {:<6.4} {:>9}",
+                gain.words,
+                gain.context.per_sentence,
+                gain.context.half_width,
+                super::contrast::probability(*p),
+                gain.beyond.per_sentence,
+                gain.beyond.half_width,
+                super::contrast::probability(*p_beyond)
+            )?;
+        }
+        Ok(())
+    }
 }
 
 fn row(name: &str, gain: &Gain, p: f64) -> String {

@@ -1,13 +1,18 @@
 //! `abridge tags`: words of a translation that depend on context.
 
 use std::io::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use abridge_corpus::{ContrastiveInput, ContrastiveSet, CtxProSet, Format};
-use abridge_evaluate::tagger::{Tag, TagLanguage, TagReport, tag_document, tag_report, tag_test};
+use abridge_corpus::{
+    ContrastiveInput, ContrastiveItem, ContrastiveSet, CtxProItem, CtxProSet, Format,
+};
+use abridge_evaluate::tagger::{
+    AnnotatedWord, Tag, TagLanguage, TagRecall, TagReport, tag_document, tag_report, tag_test,
+};
 use abridge_evaluate::{Files, TestSet, holm};
 use anyhow::{Context, ensure};
 use clap::Args;
+use serde::Serialize;
 
 use super::contrast::probability;
 
@@ -62,7 +67,14 @@ impl Tags {
     pub fn run(&self) -> anyhow::Result<()> {
         let mut out = std::io::stdout().lock();
         if let Some(set) = &self.annotated {
-            write!(out, "{}", self.recall(set)?)?;
+            let examples = annotated(set)?;
+            ensure!(!examples.is_empty(), "{} has no annotated words", set.display());
+            let recall = TagRecall::new(&examples, self.language);
+            if self.json {
+                writeln!(out, "{:#}", serde_json::json!({ "tags": { "annotated": recall } }))?;
+            } else {
+                write!(out, "{recall}")?;
+            }
             return Ok(());
         }
         let files = Files {
@@ -93,7 +105,9 @@ impl Tags {
                 .iter()
                 .map(|(name, report)| serde_json::json!({ "system": name, "report": report }))
                 .collect();
-            let value = serde_json::json!({ "tags": { "reference": own, "systems": systems } });
+            let value = serde_json::json!({ "tags": {
+                "reference": own, "systems": systems, "tests": self.tests(&own, &reports),
+            }});
             writeln!(out, "{value:#}")?;
             return Ok(());
         }
@@ -107,36 +121,53 @@ impl Tags {
         Ok(())
     }
 
+    /// Every tag of every other system against the first system, corrected together.
+    fn tests(&self, own: &TagReport, reports: &[(String, TagReport)]) -> Vec<TagTest> {
+        let mut tests = Vec::new();
+        for (tag, _) in &own.tags {
+            for (name, report) in reports.iter().skip(1) {
+                let baseline = &reports[0].1;
+                tests.push(TagTest {
+                    tag: *tag,
+                    system: name.clone(),
+                    better_by: f_score(report, *tag) - f_score(baseline, *tag),
+                    p_value: tag_test(baseline, report, *tag, self.seed),
+                    holm: 1.0,
+                });
+            }
+        }
+        let corrected = holm(&tests.iter().map(|test| test.p_value).collect::<Vec<_>>());
+        for (test, holm) in tests.iter_mut().zip(corrected) {
+            test.holm = holm;
+        }
+        tests
+    }
+
     /// F1 of each tag and system, with tests against the first system.
     fn table(&self, own: &TagReport, reports: &[(String, TagReport)]) -> String {
         let mut parts = vec![format!("{:<18} {:>12}", "F1 of tagged words", "in reference")];
         parts.extend(reports.iter().map(|(name, _)| format!(" {:>14}", shortened(name))));
         parts.push("\n".to_owned());
-        let mut tests: Vec<(String, f64)> = Vec::new();
         for (tag, counts) in &own.tags {
             parts.push(format!("{:<18} {:>12}", tag.to_string(), counts.reference));
-            for (name, report) in reports {
-                let found = report.tags.iter().find(|(other, _)| other == tag);
-                let score = found.map_or(0.0, |(_, counts)| counts.f_score());
-                parts.push(format!(" {score:>14.1}"));
-                if *name != reports[0].0 {
-                    let p_value = tag_test(&reports[0].1, report, *tag, self.seed);
-                    tests.push((format!("{tag}, {}", shortened(name)), p_value));
-                }
-            }
+            let scores = reports.iter().map(|(_, report)| f_score(report, *tag));
+            parts.extend(scores.map(|score| format!(" {score:>14.1}")));
             parts.push("\n".to_owned());
         }
-        let corrected = holm(&tests.iter().map(|(_, p)| *p).collect::<Vec<_>>());
+        let tests = self.tests(own, reports);
         if !tests.is_empty() {
             parts.push(format!(
-                "\n{:<34} {:>9} {:>9}\n",
+                "\n{:<34} {:>9} {:>9} {:>9}\n",
                 format!("against {}", shortened(&reports[0].0)),
+                "better by",
                 "p",
                 "Holm's p"
             ));
         }
-        parts.extend(tests.iter().zip(corrected).map(|((name, p), corrected)| {
-            format!("{name:<34} {:>9} {:>9}\n", probability(*p), probability(corrected))
+        parts.extend(tests.iter().map(|test| {
+            let name = format!("{}, {}", test.tag, shortened(&test.system));
+            let (p, holm) = (probability(test.p_value), probability(test.holm));
+            format!("{name:<34} {:>9.1} {p:>9} {holm:>9}\n", test.better_by)
         }));
         parts.concat()
     }
@@ -169,56 +200,35 @@ impl Tags {
         }
         lines
     }
-
-    /// How many of the annotated words of a set the rules find, and with which tag.
-    fn recall(&self, path: &std::path::Path) -> anyhow::Result<String> {
-        let examples = annotated(path)?;
-        let mut counts = vec![0usize; Tag::ALL.len()];
-        let (mut found, mut others, mut present) = (0, 0, 0);
-        for (source, reference, expected) in &examples {
-            let tagged = tag_document(&[source], &[reference], self.language).remove(0);
-            let is_expected = |word: &str| word.trim_end_matches('\'') == expected.as_str();
-            let mut any = false;
-            for (place, tag) in Tag::ALL.into_iter().enumerate() {
-                let has = tagged.iter().any(|word| word.tag == tag && is_expected(&word.word));
-                counts[place] += usize::from(has);
-                any |= has;
-            }
-            found += usize::from(any);
-            others += tagged.iter().filter(|word| !is_expected(&word.word)).count();
-            let words = reference.to_lowercase();
-            present += usize::from(
-                words.split(|c: char| !c.is_alphanumeric()).any(|word| word == expected),
-            );
-        }
-        ensure!(!examples.is_empty(), "the set has no annotated words");
-        let share = |count: usize| 100.0 * count as f64 / examples.len() as f64;
-        let mut parts = vec![format!(
-            "{} annotated words, {present} of them whole words of the reference\n",
-            examples.len()
-        )];
-        parts.extend(Tag::ALL.into_iter().zip(&counts).filter(|(_, count)| **count > 0).map(
-            |(tag, &count)| format!("{:<18} {count:>6} {:>6.1} %\n", tag.to_string(), share(count)),
-        ));
-        parts.push(format!("{:<18} {found:>6} {:>6.1} %\n", "any tag", share(found)));
-        parts.push(format!(
-            "{:<18} {:>6} {:>6.1} %\n",
-            "missed",
-            examples.len() - found,
-            share(examples.len() - found)
-        ));
-        parts.push(format!("{:<18} {others:>6}\n", "other words tagged"));
-        Ok(parts.concat())
-    }
 }
 
-/// Source, reference and annotated word of each example of a set.
-fn annotated(path: &std::path::Path) -> anyhow::Result<Vec<(String, String, String)>> {
+/// A system against the first one, by the F1 of a tag.
+#[derive(Debug, Serialize)]
+struct TagTest {
+    tag: Tag,
+    system: String,
+    /// Points of F1.
+    better_by: f64,
+    p_value: f64,
+    /// The p-value, corrected for all tests of the table.
+    holm: f64,
+}
+
+fn f_score(report: &TagReport, tag: Tag) -> f64 {
+    let found = report.tags.iter().find(|(other, _)| *other == tag);
+    found.map_or(0.0, |(_, counts)| counts.f_score())
+}
+
+/// The annotated words of a set of ctxPro or of a contrastive set.
+fn annotated(path: &Path) -> anyhow::Result<Vec<AnnotatedWord>> {
     if let Ok(set) = CtxProSet::read(path) {
-        let items = set.items.into_iter();
-        return Ok(items
-            .map(|item| (item.source, item.reference, item.expected.to_lowercase()))
-            .collect());
+        let word = |item: CtxProItem| AnnotatedWord {
+            kind: item.rule,
+            source: item.source,
+            reference: item.reference,
+            word: item.expected,
+        };
+        return Ok(set.items.into_iter().map(word).collect());
     }
     let mut found = None;
     for target in ["de", "fr", "pt"] {
@@ -227,10 +237,16 @@ fn annotated(path: &std::path::Path) -> anyhow::Result<Vec<(String, String, Stri
     let set = found.with_context(|| {
         format!("{}: neither a set of ctxPro nor a contrastive set", path.display())
     })?;
-    let items = set.items.into_iter();
-    Ok(items
-        .filter_map(|mut item| Some((item.source, item.candidates.swap_remove(0), item.pronoun?)))
-        .collect())
+    let word = |mut item: ContrastiveItem| {
+        let pronoun = item.pronoun?;
+        Some(AnnotatedWord {
+            kind: pronoun.clone(),
+            source: item.source,
+            reference: item.candidates.swap_remove(0),
+            word: pronoun,
+        })
+    };
+    Ok(set.items.into_iter().filter_map(word).collect())
 }
 
 fn shortened(name: &str) -> String {

@@ -20,6 +20,17 @@ const COMMON_ENGLISH: &[&str] = &[
     "must",
 ];
 
+/// Long words of German, French and Portuguese that are grammar.
+const COMMON_TARGET: &[&str] = &[
+    "aber", "alle", "auch", "dass", "diese", "diesem", "diesen", "dieser", "dieses", "doch",
+    "eine", "einem", "einen", "einer", "eines", "haben", "hatte", "hier", "können", "müssen",
+    "nicht", "noch", "oder", "sehr", "sich", "sind", "über", "waren", "weil", "wenn", "werden",
+    "wird", "avec", "avez", "avons", "cela", "cette", "comme", "dans", "elle", "elles", "être",
+    "leur", "mais", "nous", "pour", "quand", "sont", "très", "vous", "aqui", "como", "eles",
+    "elas", "esse", "essa", "este", "esta", "isso", "isto", "mais", "muito", "nunca", "para",
+    "pela", "pelo", "porque", "quando", "você",
+];
+
 /// Which target words stood beside which source words, so far in a document.
 #[derive(Debug, Default)]
 pub(super) struct Cohesion {
@@ -46,7 +57,10 @@ impl Cohesion {
             count.is_some_and(|count| sentences > 3 && 2 * count > sentences)
         };
         let found = pair.places(|word| {
-            word.lower.chars().count() >= LETTERS && is_repeated(word) && !everywhere(word)
+            word.lower.chars().count() >= LETTERS
+                && !COMMON_TARGET.contains(&word.lower.as_str())
+                && is_repeated(word)
+                && !everywhere(word)
         });
         for source in sources.into_iter().chain([""]) {
             let (count, beside) = self.seen.entry(source.to_owned()).or_default();

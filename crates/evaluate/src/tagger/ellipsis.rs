@@ -4,10 +4,16 @@ use super::{Pair, TagLanguage, Word};
 
 const AUXILIARIES: &[&str] = &[
     "do", "does", "did", "will", "would", "can", "could", "should", "shall", "may", "might",
-    "must", "have", "has", "had", "is", "are", "was", "were", "am",
+    "must", "have", "has", "had",
 ];
-/// Words that a clause may have beside its auxiliary without saying what is done.
+/// Words that a clause may have beside its auxiliary without saying what is done. Forms of *be*
+/// leave out what someone is, which the translation mostly leaves out, too.
 const EMPTY: &[&str] = &[
+    "is",
+    "are",
+    "was",
+    "were",
+    "am",
     "i",
     "you",
     "he",

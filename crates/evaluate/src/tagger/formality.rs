@@ -12,8 +12,8 @@ const FRENCH: &[&str] = &[
     "tu", "te", "t'", "toi", "ton", "ta", "tes", "tien", "tienne", "vous", "votre", "vos", "vôtre",
 ];
 const PORTUGUESE: &[&str] = &[
-    "tu", "te", "ti", "contigo", "teu", "tua", "teus", "tuas", "você", "vocês", "vos", "vosso",
-    "vossa", "vossos", "vossas", "convosco", "consigo", "senhor", "senhora", "senhores",
+    "tu", "te", "ti", "si", "contigo", "teu", "tua", "teus", "tuas", "você", "vocês", "vos",
+    "vosso", "vossa", "vossos", "vossas", "convosco", "consigo", "senhor", "senhora", "senhores",
     "senhoras",
 ];
 

@@ -5,11 +5,20 @@ use serde::Serialize;
 
 use super::{Tag, TagLanguage, TaggedWord, tag_document};
 use crate::cxmi::{CxmiReport, Gain, SentenceGain};
+use crate::normal::{Z95, two_sided};
 
-/// Gains of the words of a tag from the true and from a random context.
-type OfTag = (Option<Tag>, Vec<(f64, f64)>);
+/// Gains of the words of a tag from the true and from a random context, document by document and
+/// sentence by sentence.
+type OfTag = (Option<Tag>, Vec<Vec<Sentence>>);
+/// The gains of a sentence's words.
+type Sentence = Vec<(f64, f64)>;
 
-/// What the words of a tag gained, in nats per word.
+/// With fewer documents their spread is not known well enough to stand for that of others.
+const LEAST_DOCUMENTS: usize = 10;
+
+/// What the words of a tag gained, in nats per word. Words of a document share its contexts, so
+/// intervals and tests take documents for independent, not words; sentences where there are fewer
+/// than ten documents.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct TagGain {
     /// The tag; `None` stands for all words without one.
@@ -33,6 +42,9 @@ pub fn tag_gains(
         Tag::ALL.into_iter().map(Some).chain([None]).map(|tag| (tag, Vec::new())).collect();
     let mut lines = report.lines.iter();
     for document in documents {
+        for (_, by_document) in &mut gains {
+            by_document.push(Vec::new());
+        }
         let side = |of: fn(&abridge_corpus::Segment) -> &str| -> Vec<String> {
             document.segments.iter().map(|segment| of(segment).to_owned()).collect()
         };
@@ -41,21 +53,60 @@ pub fn tag_gains(
         // The first sentence of a document has no context and no gain.
         for (target, tagged) in targets.iter().zip(&tagged).skip(1) {
             let Some(line) = lines.next() else { break };
+            for sentences in gains.iter_mut().filter_map(|(_, of_tag)| of_tag.last_mut()) {
+                sentences.push(Vec::new());
+            }
             add(target, tagged, line, &mut gains);
         }
     }
-    let gain = |(tag, values): OfTag| {
-        let of = |pick: fn(&(f64, f64)) -> f64| {
-            Gain::new(&values.iter().map(pick).collect::<Vec<_>>(), values.len())
-        };
+    let gain = |(tag, by_document): OfTag| {
+        let clusters = clusters(by_document);
         TagGain {
             tag,
-            words: values.len(),
-            context: of(|value| value.0),
-            beyond: of(|value| value.0 - value.1),
+            words: clusters.iter().map(Vec::len).sum(),
+            context: mean_of_words(&clusters, |value| value.0),
+            beyond: mean_of_words(&clusters, |value| value.0 - value.1),
         }
     };
-    gains.into_iter().filter(|(_, values)| !values.is_empty()).map(gain).collect()
+    gains.into_iter().map(gain).filter(|gain| gain.words > 0).collect()
+}
+
+/// The words that may depend on each other: those of a document, or of a sentence.
+fn clusters(by_document: Vec<Vec<Sentence>>) -> Vec<Sentence> {
+    let documents: Vec<Sentence> = by_document.iter().map(|sentences| sentences.concat()).collect();
+    let filled = documents.iter().filter(|words| !words.is_empty()).count();
+    let mut clusters = if filled >= LEAST_DOCUMENTS {
+        documents
+    } else {
+        by_document.into_iter().flatten().collect()
+    };
+    clusters.retain(|words| !words.is_empty());
+    clusters
+}
+
+/// The mean over words, with the variance of a mean of clusters:
+/// `G / (G − 1) · Σ (Σ (x − mean))² / N²` over `G` clusters and `N` words.
+fn mean_of_words(clusters: &[Sentence], value: fn(&(f64, f64)) -> f64) -> Gain {
+    let words = || clusters.iter().flatten().map(value);
+    let count = words().count().max(1) as f64;
+    let mean = words().sum::<f64>() / count;
+    let number = clusters.len() as f64;
+    let squares: f64 = clusters
+        .iter()
+        .map(|words| words.iter().map(|word| value(word) - mean).sum::<f64>().powi(2))
+        .sum();
+    let deviation = if number > 1.0 {
+        (number / (number - 1.0) * squares).sqrt() / count
+    } else {
+        f64::INFINITY
+    };
+    Gain {
+        per_sentence: mean,
+        half_width: Z95 * deviation,
+        per_token: mean,
+        gained: words().filter(|&gain| gain > 0.0).count() as f64 / count,
+        p_value: if deviation > 0.0 { two_sided(mean.abs() / deviation) } else { 1.0 },
+    }
 }
 
 /// Adds the words of a sentence. A word of the gains is what stands between two spaces.
@@ -74,8 +125,9 @@ fn add(target: &str, tagged: &[TaggedWord], line: &SentenceGain, gains: &mut [Of
             .map(|word| Some(word.tag))
             .collect();
         let own = if own.is_empty() { vec![None] } else { own };
-        for (_, values) in gains.iter_mut().filter(|(tag, _)| own.contains(tag)) {
-            values.push((*gain, *random));
+        for (_, by_document) in gains.iter_mut().filter(|(tag, _)| own.contains(tag)) {
+            let sentence = by_document.last_mut().and_then(|sentences| sentences.last_mut());
+            sentence.into_iter().for_each(|words| words.push((*gain, *random)));
         }
     }
 }
@@ -117,5 +169,23 @@ mod tests {
         assert_eq!(found, [(Some(Tag::Pronoun), 1), (None, 2)]);
         assert!((gains[0].context.per_sentence - 2.0).abs() < 1e-12);
         assert!((gains[0].beyond.per_sentence - 1.5).abs() < 1e-12);
+    }
+
+    #[test]
+    fn words_of_one_document_are_no_independent_witnesses() {
+        // Ten documents whose four words gain the same: as uncertain as ten words.
+        let value = |n: usize| if n.is_multiple_of(2) { 1.0 } else { -0.4 };
+        let four: Vec<Vec<(f64, f64)>> = (0..10).map(|n| vec![(value(n), 0.0); 4]).collect();
+        let one: Vec<Vec<(f64, f64)>> = (0..10).map(|n| vec![(value(n), 0.0)]).collect();
+        let [four, one] = [four, one].map(|words| mean_of_words(&words, |value| value.0));
+        assert!((four.per_sentence - 0.3).abs() < 1e-12);
+        assert!((four.p_value - one.p_value).abs() < 1e-12, "{four:?} {one:?}");
+        // Ten single words: the standard error of their mean, as Gain has it.
+        let plain = Gain::new(&(0..10).map(value).collect::<Vec<_>>(), 10);
+        assert!((one.half_width - plain.half_width).abs() < 1e-12, "{one:?} {plain:?}");
+
+        let documents = |count| vec![vec![vec![(1.0, 0.0); 2]; 3]; count];
+        assert_eq!(clusters(documents(10)).len(), 10);
+        assert_eq!(clusters(documents(9)).len(), 27, "too few documents: sentences");
     }
 }

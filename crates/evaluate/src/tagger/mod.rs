@@ -3,13 +3,14 @@
 //! MuDA asks a parser, a coreference resolver and a word aligner; this tagger asks rules alone,
 //! so that it runs anywhere. It tags words of a translation by its source and the sentences before:
 //! pronouns, formality, lexical cohesion, verb form and ellipsis, in German, French and Portuguese.
-//! What the rules miss is measured on sets whose words are annotated (`docs/evaluate.md`).
+//! What the rules miss is measured on sets whose words are annotated ([`TagRecall`], `docs/controls.md`).
 
 mod cohesion;
 mod ellipsis;
 mod formality;
 mod gains;
 mod pronouns;
+mod recall;
 mod report;
 mod significance;
 mod verb_form;
@@ -23,6 +24,7 @@ use abridge_corpus::{Error, Result};
 use serde::Serialize;
 
 pub use gains::{TagGain, tag_gains};
+pub use recall::{AnnotatedWord, RecallRow, TagRecall};
 pub use report::{TagCounts, TagReport, tag_report};
 pub use significance::tag_test;
 use words::{Word, english, words};
@@ -173,6 +175,10 @@ mod tests {
         assert!(has(German, "I saw it.", "Ich sah ihn.", Tag::Pronoun, "ihn"));
         assert!(!has(German, "I saw him.", "Ich sah ihn.", Tag::Pronoun, "ihn"));
         assert!(!has(German, "Do you want it?", "Wollen Sie das?", Tag::Pronoun, "sie"));
+        // Where the source has *she* as well, *sie* may be hers.
+        assert!(!has(German, "She saw it.", "Sie sah es.", Tag::Pronoun, "sie"));
+        assert!(has(German, "She saw it.", "Sie sah ihn.", Tag::Pronoun, "ihn"));
+        assert!(!has(French, "He saw it.", "Il la vit.", Tag::Pronoun, "il"));
         assert!(has(French, "They sleep.", "Elles dorment.", Tag::Pronoun, "elles"));
         assert!(has(Portuguese, "I saw it.", "Eu vi-a.", Tag::Pronoun, "a"));
         assert!(!has(Portuguese, "It hit a car.", "Bateu a porta.", Tag::Pronoun, "a"));
@@ -194,6 +200,14 @@ mod tests {
         assert!(has(German, "I do.", "Ich glaube es.", Tag::Ellipsis, "glaube"));
         assert!(has(French, "You will.", "Tu verras.", Tag::Ellipsis, "verras"));
         assert!(!has(German, "I do believe it.", "Ich glaube es.", Tag::Ellipsis, "glaube"));
+        // A form of *be* with nothing after it is cut off rather than left out.
+        assert!(!has(
+            German,
+            "This is really, really useful.",
+            "Das ist nützlich.",
+            Tag::Ellipsis,
+            "nützlich"
+        ));
     }
 
     #[test]

@@ -2,22 +2,30 @@
 
 use super::{Pair, TagLanguage};
 
-/// Places of such pronouns: the source must have a word that leaves the gender open.
+/// Places of such pronouns: the source must have a word that leaves the gender open, and none that
+/// tells it. Nothing is aligned, so where both *it* and *she* stand, a *sie* may belong to either.
 pub(super) fn find(pair: &Pair, language: TagLanguage) -> Vec<usize> {
     let it = pair.source_has(&["it", "itself"]);
     let they = pair.source_has(&["they", "them", "themselves"]);
     let you = pair.source_has(&["you", "your", "yours"]);
+    let he = pair.source_has(&["he", "him"]);
+    let she = pair.source_has(&["she", "her"]);
     match language {
         // Its plural has one form for all genders.
         TagLanguage::German if it => pair.places(|word| {
             let polite = word.capital && (!word.begins || you);
-            let known = ["er", "sie", "es", "ihn", "ihm"].contains(&word.lower.as_str());
-            known && !(polite && word.lower == "sie")
+            match word.lower.as_str() {
+                "er" | "ihn" | "ihm" => !he,
+                "sie" => !polite && !she && !they,
+                "es" => true,
+                _ => false,
+            }
         }),
-        TagLanguage::French if it || they => pair.places(|word| {
-            let word = word.lower.as_str();
-            (it && ["il", "elle"].contains(&word))
-                || (they && ["ils", "elles", "eux"].contains(&word))
+        TagLanguage::French if it || they => pair.places(|word| match word.lower.as_str() {
+            "il" => it && !he,
+            "elle" => it && !she,
+            "ils" | "elles" | "eux" => they,
+            _ => false,
         }),
         TagLanguage::Portuguese if it || they => pair.places(|word| {
             let lower = word.lower.as_str();
