@@ -1,6 +1,7 @@
 //! Example translations of several models, where they differ in a pronoun (the paper's Table 10).
 
 use abridge_corpus::{ContrastiveItem, ContrastiveSet};
+use abridge_translate::{InContext, Result, Translator};
 use maud::{Markup, html};
 use serde::Serialize;
 
@@ -24,6 +25,31 @@ pub struct PronounTranslation {
     pub pronoun: Option<String>,
     /// Whether it is that of the reference.
     pub is_right: bool,
+}
+
+/// Sentences that are translated together.
+const CHUNK: usize = 512;
+
+/// Translates every example of a set, with its context, with each model: a list per model.
+pub fn translate_examples(
+    translators: &[Translator],
+    set: &ContrastiveSet,
+    progress: &mut dyn FnMut(usize),
+) -> Result<Vec<Vec<String>>> {
+    let mut translations = Vec::new();
+    for translator in translators {
+        let mut texts = Vec::new();
+        for items in set.items.chunks(CHUNK) {
+            let requests: Vec<InContext<'_>> = items
+                .iter()
+                .map(|item| InContext { source: &item.source, context: &item.context, shown: None })
+                .collect();
+            texts.extend(translator.translate_in_context(&requests, translator.default_search())?);
+            progress(items.len());
+        }
+        translations.push(texts);
+    }
+    Ok(translations)
 }
 
 /// The examples of a set on which models differ; `translations` has a list per model.
@@ -99,6 +125,17 @@ pub fn examples_text(examples: &[PronounExample], models: &[String]) -> String {
     lines.join("\n") + "\n"
 }
 
+/// How often the models differ, and which of them is then right.
+pub fn examples_summary(examples: &[PronounExample], models: &[String], all: usize) -> String {
+    let count = |model: usize| examples.iter().filter(|e| e.translations[model].is_right).count();
+    let right = models
+        .iter()
+        .enumerate()
+        .map(|(model, name)| format!("  of these right with {name}: {}\n", count(model)));
+    let head = format!("{} of {all} sentences have different pronouns\n", examples.len());
+    std::iter::once(head).chain(right).collect()
+}
+
 /// The examples as a page.
 pub fn examples_page(examples: &[PronounExample], models: &[String]) -> String {
     let marked = |text: &str, phrase: Option<&str>, class: &str| -> Markup {
@@ -163,6 +200,11 @@ mod tests {
         );
         let page = examples_page(&examples, &models);
         assert!(page.contains("<b class=\"wrong\">Es</b>") && page.contains("leuchtet &lt;."));
+        assert_eq!(
+            examples_summary(&examples, &models, 2),
+            "1 of 2 sentences have different pronouns\n  of these right with without: 0\n  of \
+             these right with with: 1\n"
+        );
     }
 
     #[test]

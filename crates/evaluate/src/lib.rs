@@ -16,6 +16,7 @@ mod derived;
 mod documents;
 mod edit_distance;
 mod examples;
+pub mod footprint;
 mod hash;
 mod holm;
 mod input;
@@ -55,7 +56,8 @@ pub use cxmi::{
 pub use derived::{DocumentBleu, LengthRatio};
 pub use documents::{DocumentLines, Documents};
 pub use examples::{
-    PronounExample, PronounTranslation, examples_page, examples_text, pronoun_examples,
+    PronounExample, PronounTranslation, examples_page, examples_summary, examples_text,
+    pronoun_examples, translate_examples,
 };
 pub use holm::holm;
 pub use input::{Files, TestSet};

@@ -5,14 +5,13 @@ use std::path::PathBuf;
 
 use abridge_base::files::{OutputFile, Outputs};
 use abridge_corpus::{ContrastiveInput, ContrastiveSet};
-use abridge_evaluate::{examples_page, examples_text, limit_context, pronoun_examples};
+use abridge_evaluate::{
+    examples_page, examples_summary, examples_text, limit_context, pronoun_examples,
+    translate_examples,
+};
 use abridge_model::DeviceKind;
-use abridge_translate::InContext;
 use anyhow::Context;
 use clap::Args;
-
-/// Sentences that are translated together.
-const CHUNK: usize = 512;
 
 /// Translates a contrastive set with two or three models and shows where they differ in the pronoun
 /// (the paper's Table 10).
@@ -78,25 +77,8 @@ impl Examples {
             "translations",
             self.quiet,
         );
-        let mut translations = Vec::new();
-        for translator in &translators {
-            let mut texts = Vec::new();
-            for items in set.items.chunks(CHUNK) {
-                let requests: Vec<InContext<'_>> = items
-                    .iter()
-                    .map(|item| InContext {
-                        source: &item.source,
-                        context: &item.context,
-                        shown: None,
-                    })
-                    .collect();
-                texts.extend(
-                    translator.translate_in_context(&requests, translator.default_search())?,
-                );
-                bar.inc(items.len() as u64);
-            }
-            translations.push(texts);
-        }
+        let progress = &mut |done| bar.inc(done as u64);
+        let translations = translate_examples(&translators, &set, progress)?;
         bar.finish_and_clear();
         let furthest = translators.iter().map(|t| t.model().config().context_size).max();
         limit_context(&mut set, furthest.unwrap_or(0));
@@ -114,16 +96,7 @@ impl Examples {
             return Ok(());
         }
         write!(out, "{}", examples_text(&examples[..examples.len().min(self.show)], &names))?;
-        writeln!(
-            out,
-            "{} of {} sentences have different pronouns",
-            examples.len(),
-            set.items.len()
-        )?;
-        for (model, name) in names.iter().enumerate() {
-            let right = examples.iter().filter(|e| e.translations[model].is_right).count();
-            writeln!(out, "  of these right with {name}: {right}")?;
-        }
+        write!(out, "{}", examples_summary(&examples, &names, set.items.len()))?;
         Ok(())
     }
 }
@@ -143,8 +116,12 @@ impl Examples {
 /// The last parts of paths that tell the models apart.
 fn names(models: &[PathBuf]) -> Vec<String> {
     let name = |model: &PathBuf, parts: usize| {
-        let all: Vec<_> =
+        let mut all: Vec<_> =
             model.components().map(|part| part.as_os_str().to_string_lossy()).collect();
+        // Training writes runs/NAME/model.
+        if all.len() > 1 && all.last().is_some_and(|last| last == "model") {
+            all.pop();
+        }
         all[all.len().saturating_sub(parts)..].join("/")
     };
     for parts in 1..8 {
@@ -157,4 +134,21 @@ fn names(models: &[PathBuf]) -> Vec<String> {
         }
     }
     (1..=models.len()).map(|number| format!("model {number}")).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn models_are_called_by_what_tells_them_apart() {
+        let named = |models: [&str; 2]| names(&models.map(PathBuf::from));
+        assert_eq!(
+            named(["demo/models/sentence", "demo/models/grouping"]),
+            ["sentence", "grouping"]
+        );
+        assert_eq!(named(["runs/s/model", "g1"]), ["s", "g1"]);
+        assert_eq!(named(["a/x/model", "b/x"]), ["a/x", "b/x"]);
+        assert_eq!(named(["x", "x"]), ["model 1", "model 2"]);
+    }
 }

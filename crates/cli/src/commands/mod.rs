@@ -59,8 +59,9 @@ fn open_at(
             translator.towards(to).with_context(|| format!("--to {to}, {}", model.display()))?;
     }
     if let Some(trained) = translator.trained_context().filter(|&size| Some(size) < context) {
+        let sentences = if trained == 1 { "sentence" } else { "sentences" };
         tell!(
-            "warning: {} was trained to look {trained} sentences back; what it does with more, it \
+            "warning: {} was trained to look {trained} {sentences} back; what it does with more, it \
              has not learned",
             model.display()
         );

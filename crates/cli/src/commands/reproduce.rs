@@ -9,11 +9,13 @@ use std::time::Duration;
 use abridge_base::Error;
 use abridge_experiments::reproduce::data::Given;
 use abridge_experiments::reproduce::grid::Progress;
+use abridge_experiments::reproduce::numbered::Numbered;
 use abridge_experiments::reproduce::run::Reproduction;
 use abridge_experiments::reproduce::scale::Scale;
 use abridge_experiments::reproduce::sweep::{Sweep, Vary};
 use abridge_experiments::reproduce::table::{Only, Pair, Table};
 use abridge_model::DeviceKind;
+use anyhow::bail;
 use clap::Args;
 
 use crate::progress::Narrator;
@@ -29,6 +31,8 @@ use crate::progress::Narrator;
 #[command(after_help = "Examples:
   abridge reproduce --table parameters
   abridge reproduce --table en-de --scale tiny --only sentence --only grouping@1
+  abridge reproduce --table 9 --only grouping
+  abridge reproduce --figure 4
   abridge reproduce --sweep groups --seeds 1,2,3
   abridge reproduce --table en-de --only grouping@1 --vary model.change.gate=false,true
   abridge reproduce --table en-de --scale small --data FOLDER --data-recipe recipes/small/data.toml \\
@@ -36,10 +40,14 @@ use crate::progress::Narrator;
   abridge reproduce --table en-de --scale base --data en-de.tgz --contrastive ContraPro/contrapro.json \\
       --documents ContraPro/documents --device cuda")]
 pub struct Reproduce {
-    /// Which table.
-    #[arg(long, required_unless_present = "sweep")]
-    table: Option<Table>,
-    /// The languages, where the table leaves a choice (antecedent-distance, comet).
+    /// Which table, by its name or its number in the paper (2, 3, 5 to 13).
+    #[arg(long, required_unless_present_any = ["sweep", "figure"])]
+    table: Option<Numbered>,
+    /// Which figure, by its number in the paper (3 to 7).
+    #[arg(long, value_name = "NUMBER", value_parser = Numbered::figure, conflicts_with = "table")]
+    figure: Option<Numbered>,
+    /// The languages, where the table leaves a choice (antecedent-distance, comet, examples,
+    /// kept-tokens).
     #[arg(long)]
     pair: Option<Pair>,
     /// How large.
@@ -109,7 +117,7 @@ impl Reproduce {
         } else {
             (Arc::new(AtomicBool::new(false)), Arc::new(AtomicUsize::new(0)))
         };
-        let report = self.reproduction().run(&Narrator::new(self.quiet), &stop)?;
+        let report = self.reproduction()?.run(&Narrator::new(self.quiet), &stop)?;
         let mut out = std::io::stdout().lock();
         write!(out, "{}", report.markdown)?;
         writeln!(out, "\n{}", report.page.display())?;
@@ -129,13 +137,24 @@ impl Reproduce {
 
     /// A sweep has the columns of Table 2 by default.
     fn table(&self) -> Table {
-        self.table.unwrap_or(Table::EnDe)
+        self.table.or(self.figure).map_or(Table::EnDe, |named| named.table)
     }
 
-    fn reproduction(&self) -> Reproduction {
-        Reproduction {
+    /// The languages that were asked for, or that belong to a number.
+    fn pair(&self) -> anyhow::Result<Option<Pair>> {
+        let numbered = self.table.or(self.figure).and_then(|named| named.pair);
+        if let (Some(asked), Some(own)) = (self.pair, numbered)
+            && asked != own
+        {
+            bail!("the paper has {} under this number; leave --pair out", own.name());
+        }
+        Ok(self.pair.or(numbered))
+    }
+
+    fn reproduction(&self) -> anyhow::Result<Reproduction> {
+        Ok(Reproduction {
             table: self.table(),
-            pair: self.pair,
+            pair: self.pair()?,
             scale: self.scale,
             out: self.output.clone(),
             given: Given {
@@ -155,7 +174,7 @@ impl Reproduce {
             from: self.from.clone(),
             workers: self.workers,
             device: self.device,
-        }
+        })
     }
 }
 

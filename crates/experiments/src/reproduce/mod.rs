@@ -4,6 +4,7 @@
 //! | --- | --- |
 //! | [`paper`] | the published figures, as data |
 //! | [`table`] | which cells and metrics a table has |
+//! | [`numbered`] | tables and figures by their numbers in the paper |
 //! | [`sweep`] | fields of the recipe that are varied |
 //! | [`scale`] | how large the networks are |
 //! | [`data`] | what they are trained and tested on |
@@ -12,14 +13,19 @@
 //! | [`grid`] | runs cells until they are done or the budget is spent |
 //! | [`measure`] | cells that need no training |
 //! | [`comet`] | COMET of cells that are done |
+//! | `memory`, `examples`, `kept_tokens` | Figure 5, Table 10, and Figures 4, 6 and 7 |
 //! | [`results`] | ours beside the paper's, over seeds |
 //! | [`report`], [`page`] | Markdown, CSV and HTML |
 
 pub mod cell;
 pub mod comet;
 pub mod data;
+mod examples;
 pub mod grid;
+mod kept_tokens;
 pub mod measure;
+mod memory;
+pub mod numbered;
 pub mod page;
 pub mod paper;
 pub mod report;

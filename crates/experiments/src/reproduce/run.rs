@@ -5,7 +5,6 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use abridge_base::files::replace;
-use abridge_evaluate::profile::ProfileSettings;
 use abridge_model::weights::ModelDirectory;
 use abridge_model::{DeviceKind, Preset, Width};
 use anyhow::ensure;
@@ -56,6 +55,16 @@ pub struct Reproduction {
     pub device: DeviceKind,
 }
 
+/// Cells that were trained, or found.
+pub(super) struct Trained {
+    pub data: Data,
+    /// In the order of seeds, grid and variants.
+    pub cells: Vec<Stored>,
+    /// The hash of the weights that they started from.
+    pub from: Option<String>,
+    pub progress: Progress,
+}
+
 /// The files of a report.
 #[derive(Clone, Debug)]
 pub struct Report {
@@ -75,8 +84,8 @@ impl Reproduction {
         let pair = self.table.pair(self.pair)?;
         let mut grid = self.sweep.map_or_else(|| self.table.grid(), Sweep::grid);
         ensure!(
-            self.table.is_trained() || (self.sweep.is_none() && self.vary.is_empty()),
-            "--table {} trains nothing, so there is nothing to vary",
+            self.table.has_scores() || (self.sweep.is_none() && self.vary.is_empty()),
+            "--table {} has no scores that a sweep could compare; vary a field of en-de",
             self.table.name()
         );
         if !self.only.is_empty() {
@@ -95,7 +104,9 @@ impl Reproduction {
         );
         match self.table {
             Table::Parameters => self.parameters(pair, &grid),
-            Table::Memory => self.memory(pair, &grid, observer),
+            Table::Memory => self.memory(pair, &grid, observer, stop),
+            Table::Examples => self.examples(pair, &grid, observer, stop),
+            Table::KeptTokens => self.kept_tokens(pair, &grid, observer, stop),
             _ => self.trained(pair, &grid, observer, stop),
         }
     }
@@ -110,46 +121,16 @@ impl Reproduction {
         self.report(pair, grid, &outcomes, notes, Progress::Done)
     }
 
-    fn memory(
-        &self,
-        pair: Pair,
-        grid: &[(Preset, usize)],
-        observer: &dyn Observer,
-    ) -> anyhow::Result<Report> {
-        let mut outcomes = Vec::new();
-        for (done, &(preset, context)) in grid.iter().enumerate() {
-            observer.status(&format!("cell {} of {}", done + 1, grid.len()));
-            let (width, vocabulary) = (self.scale.width(), PAPER_VOCABULARY);
-            let config = preset.config(width, vocabulary, vocabulary, context);
-            let outcome = measure::memory(&config, self.device)?;
-            outcomes.push((self.cell(pair, preset, context), Some(outcome)));
-        }
-        observer.idle();
-        let tokens = ProfileSettings::default().tokens;
-        let notes = vec![
-            format!(
-                "width {}, vocabularies of {PAPER_VOCABULARY}, sentences of {tokens} tokens, \
-                 untrained weights",
-                self.scale.width()
-            ),
-            "operation: the peak of memory while translating, beyond the weights; kept: what stays \
-             between two sentences, with keys and values of every layer (of single- and \
-             multi-encoder only token ids, for they read the context again)"
-                .to_owned(),
-            "the paper's Figure 5 shows the memory of a GPU, without figures".to_owned(),
-        ];
-        self.report(pair, grid, &outcomes, notes, Progress::Done)
-    }
-
-    fn trained(
+    /// Trains the cells that are not there yet.
+    pub(super) fn train(
         &self,
         pair: Pair,
         grid: &[(Preset, usize)],
         observer: &dyn Observer,
         stop: &AtomicBool,
-    ) -> anyhow::Result<Report> {
+    ) -> anyhow::Result<Trained> {
         let from = self.from.as_deref().map(ModelDirectory::open).transpose()?;
-        let from = from.as_ref().map(ModelDirectory::weights_hash);
+        let from = from.map(|directory| directory.weights_hash().to_owned());
         let data = Data::prepare(pair, &self.given, &self.out, observer)?;
         let mut cells = Vec::new();
         for &seed in &self.seeds {
@@ -160,7 +141,7 @@ impl Reproduction {
                     // A value that makes no sense is found before anything is trained.
                     recipe.config(PAPER_VOCABULARY, PAPER_VOCABULARY)?;
                     let cell = Cell { pair, preset, context, seed, variant };
-                    cells.push(Stored::new(cell, recipe, &data.hash, from, &self.out));
+                    cells.push(Stored::new(cell, recipe, &data.hash, from.as_deref(), &self.out));
                 }
             }
         }
@@ -173,12 +154,23 @@ impl Reproduction {
             observer,
         };
         let progress = runner.run(&cells, stop)?;
+        Ok(Trained { data, cells, from, progress })
+    }
+
+    fn trained(
+        &self,
+        pair: Pair,
+        grid: &[(Preset, usize)],
+        observer: &dyn Observer,
+        stop: &AtomicBool,
+    ) -> anyhow::Result<Report> {
+        let Trained { data, cells, from, progress } = self.train(pair, grid, observer, stop)?;
         let mut outcomes: Vec<(Cell, Option<Outcome>)> =
             cells.iter().map(|stored| (stored.cell, stored.outcome())).collect();
         if let Some(comet) = &self.comet {
             comet::add(&cells, &mut outcomes, &data, comet, self.device)?;
         }
-        let notes = self.notes(pair, grid, &data, from, &outcomes)?;
+        let notes = self.notes(pair, grid, &data, from.as_deref(), &outcomes)?;
         self.report(pair, grid, &outcomes, notes, progress)
     }
 
@@ -229,7 +221,7 @@ impl Reproduction {
         variants(&named.into_iter().chain(self.vary.iter().cloned()).collect::<Vec<_>>())
     }
 
-    fn data_name(&self, pair: Pair) -> String {
+    pub(super) fn data_name(&self, pair: Pair) -> String {
         let name = self.given.data.as_ref().and_then(|path| path.file_name());
         name.map_or_else(
             || format!("the practice corpus ({})", pair.name()),
@@ -237,8 +229,24 @@ impl Reproduction {
         )
     }
 
-    /// Writes the files.
-    fn report(
+    /// Where a file of the report goes.
+    fn file(&self, pair: Pair, ending: &str) -> PathBuf {
+        let other = if self.table.pair(None).ok() == Some(pair) { "" } else { "-en-fr" };
+        let mut name = match self.table {
+            // The paper's counts are of one size only.
+            Table::Parameters => self.table.name().to_owned(),
+            table => format!("{}{other}-{}", table.name(), self.scale.name()),
+        };
+        match self.sweep {
+            Some(sweep) => name = format!("{name}-{}", sweep.name()),
+            None if !self.vary.is_empty() => name += "-varied",
+            None => {}
+        }
+        self.out.join(format!("{name}.{ending}"))
+    }
+
+    /// Writes the files of a table of scores.
+    pub(super) fn report(
         &self,
         pair: Pair,
         grid: &[(Preset, usize)],
@@ -248,19 +256,7 @@ impl Reproduction {
     ) -> anyhow::Result<Report> {
         let results = Results::new(self.table, pair, grid, &self.variants(), outcomes, notes);
         std::fs::create_dir_all(&self.out)?;
-        let other = if self.table.pair(None).ok() == Some(pair) { "" } else { "-en-fr" };
-        let name = match self.table {
-            // The paper's counts are of one size only.
-            Table::Parameters => self.table.name().to_owned(),
-            table => format!("{}{other}-{}", table.name(), self.scale.name()),
-        };
-        let name = match self.sweep {
-            Some(sweep) => format!("{name}-{}", sweep.name()),
-            None if !self.vary.is_empty() => format!("{name}-varied"),
-            None => name,
-        };
-        let file = |ending: &str| self.out.join(format!("{name}.{ending}"));
-        let write = |ending: &str, text: &str| replace(&file(ending), text.as_bytes());
+        let write = |ending: &str, text: &str| replace(&self.file(pair, ending), text.as_bytes());
         let markdown = results.to_markdown();
         write("md", &markdown)?;
         write("csv", &results.to_csv())?;
@@ -269,7 +265,45 @@ impl Reproduction {
             write("svg", &picture)?;
         }
         let done = (done(outcomes), outcomes.len());
-        Ok(Report { markdown, page: file("html"), progress, done })
+        Ok(Report { markdown, page: self.file(pair, "html"), progress, done })
+    }
+
+    /// Writes the files, by their endings, of what is not a table of scores.
+    pub(super) fn written(
+        &self,
+        pair: Pair,
+        found: &Trained,
+        files: &[(&str, &[u8])],
+        text: &str,
+    ) -> anyhow::Result<Report> {
+        for (ending, bytes) in files {
+            replace(&self.file(pair, ending), bytes)?;
+        }
+        Ok(Report {
+            markdown: text.to_owned(),
+            page: self.file(pair, "html"),
+            progress: found.progress,
+            done: found.done(),
+        })
+    }
+
+    /// Tells how far it came; there is nothing to show yet.
+    pub(super) fn unfinished(&self, found: &Trained) -> Report {
+        let (done, all) = found.done();
+        Report {
+            markdown: format!("# {}\n\n- {done} of {all} cells are done\n", self.table.title()),
+            page: self.out.clone(),
+            progress: found.progress,
+            done: (done, all),
+        }
+    }
+}
+
+impl Trained {
+    /// Cells that are done, and all.
+    pub fn done(&self) -> (usize, usize) {
+        let done = self.cells.iter().filter(|cell| cell.outcome().is_some()).count();
+        (done, self.cells.len())
     }
 }
 

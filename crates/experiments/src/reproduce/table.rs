@@ -14,8 +14,12 @@ pub enum Table {
     LargerContext,
     /// Accuracy by the distance of the antecedent (Tables 8 and 9)
     AntecedentDistance,
-    /// Memory of translating with context sizes 1 to 10 (Figure 5)
+    /// Memory of translating the test set with context sizes 1 to 10 (Figure 5)
     Memory,
+    /// Translations of three models that differ in a pronoun (Table 10)
+    Examples,
+    /// Which tokens grouping and selecting put together (Figures 4, 6 and 7)
+    KeptTokens,
     /// Parameters of the ten models (Table 5); at once
     Parameters,
     /// COMET for context sizes 0 to 3 (Tables 6 and 7)
@@ -91,6 +95,8 @@ impl Table {
             Self::LargerContext => "larger-context",
             Self::AntecedentDistance => "antecedent-distance",
             Self::Memory => "memory",
+            Self::Examples => "examples",
+            Self::KeptTokens => "kept-tokens",
             Self::Parameters => "parameters",
             Self::Comet => "comet",
             Self::LargerContextComet => "larger-context-comet",
@@ -105,6 +111,8 @@ impl Table {
             Self::LargerContext => "Larger context sizes (Tables 11 and 12, Figure 3)",
             Self::AntecedentDistance => "Accuracy by antecedent distance (Tables 8 and 9)",
             Self::Memory => "Memory over context size (Figure 5)",
+            Self::Examples => "Translations that differ in a pronoun (Table 10)",
+            Self::KeptTokens => "What grouping and selecting keep (Figures 4, 6 and 7)",
             Self::Parameters => "Parameters (Table 5)",
             Self::Comet => "COMET (Tables 6 and 7)",
             Self::LargerContextComet => "COMET at larger context sizes (Table 13)",
@@ -120,7 +128,9 @@ impl Table {
             | Self::Memory
             | Self::Parameters => Pair::EnDe,
             Self::EnFr => Pair::EnFr,
-            Self::AntecedentDistance | Self::Comet => return Ok(chosen.unwrap_or(Pair::EnDe)),
+            Self::AntecedentDistance | Self::Comet | Self::Examples | Self::KeptTokens => {
+                return Ok(chosen.unwrap_or(Pair::EnDe));
+            }
         };
         match chosen {
             Some(chosen) if chosen != fixed => anyhow::bail!(
@@ -139,9 +149,12 @@ impl Table {
                 [&[BLEU, ACCURACY][..], &BESIDE, &TRAINING].concat()
             }
             Self::AntecedentDistance => DISTANCES.to_vec(),
-            Self::Memory => {
-                vec![metric("operation", "operation MiB", 2), metric("memory", "kept KiB", 1)]
-            }
+            Self::Memory => vec![
+                metric("operation", "operation MiB", 2),
+                metric("with matrices", "with attention matrices MiB", 2),
+                metric("kept", "kept KiB", 1),
+            ],
+            Self::Examples | Self::KeptTokens => Vec::new(),
             Self::Parameters => vec![metric("parameters", "parameters M", 2)],
             Self::Comet | Self::LargerContextComet => vec![COMET],
         }
@@ -149,14 +162,19 @@ impl Table {
 
     /// Whether its cells need trained models.
     pub fn is_trained(self) -> bool {
-        !matches!(self, Self::Memory | Self::Parameters)
+        self != Self::Parameters
+    }
+
+    /// Whether its rows are scores, which a sweep can vary.
+    pub fn has_scores(self) -> bool {
+        !matches!(self, Self::Memory | Self::Parameters | Self::Examples | Self::KeptTokens)
     }
 
     /// Models and context sizes, in the order of the paper.
     pub fn grid(self) -> Vec<(Preset, usize)> {
         let contexts = match self {
             Self::LargerContext | Self::LargerContextComet | Self::Memory => 1..=10,
-            Self::Parameters => 1..=1,
+            Self::Parameters | Self::Examples | Self::KeptTokens => 1..=1,
             _ => 1..=3,
         };
         let is_shown = |preset: &Preset| match self {
@@ -166,6 +184,10 @@ impl Table {
             Self::Memory => {
                 ![Preset::Sentence, Preset::CachingSentence, Preset::PoolingMax].contains(preset)
             }
+            Self::Examples => {
+                [Preset::Sentence, Preset::Grouping, Preset::Selecting].contains(preset)
+            }
+            Self::KeptTokens => [Preset::Grouping, Preset::Selecting].contains(preset),
             _ => true,
         };
         let mut grid = Vec::new();
@@ -239,6 +261,8 @@ mod tests {
         }
         assert_eq!(Table::EnDe.grid().len(), 28);
         assert_eq!(Table::LargerContext.grid().len(), 90);
+        assert_eq!(Table::Memory.grid().len(), 70);
+        assert_eq!((Table::Examples.grid().len(), Table::KeptTokens.grid().len()), (3, 2));
     }
 
     #[test]
