@@ -129,10 +129,8 @@ impl Cxmi {
                 object["sizes"] = values.into();
             }
             if let Some(TagTable(rows)) = &tagged {
-                let rows = rows
-                    .iter()
-                    .map(|(gain, holm)| serde_json::json!({ "gain": gain, "holm": holm }));
-                object["tags"] = rows.collect();
+                let row = |(gain, [p, p_beyond]): &(TagGain, [f64; 2])| serde_json::json!({ "gain": gain, "holm": p, "holm_beyond": p_beyond });
+                object["tags"] = rows.iter().map(row).collect();
             }
             writeln!(out, "{:#}", serde_json::json!({ "cxmi": object }))?;
             return Ok(());

@@ -126,8 +126,9 @@ fn add(target: &str, tagged: &[TaggedWord], line: &SentenceGain, gains: &mut [Of
             .collect();
         let own = if own.is_empty() { vec![None] } else { own };
         for (_, by_document) in gains.iter_mut().filter(|(tag, _)| own.contains(tag)) {
-            let sentence = by_document.last_mut().and_then(|sentences| sentences.last_mut());
-            sentence.into_iter().for_each(|words| words.push((*gain, *random)));
+            if let Some(words) = by_document.last_mut().and_then(|sentences| sentences.last_mut()) {
+                words.push((*gain, *random));
+            }
         }
     }
 }
