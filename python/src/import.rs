@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use abridge_corpus::Tokenizer;
-use abridge_model::weights::{FairseqCheckpoint, ModelDirectory, Precision};
+use abridge_model::weights::{FairseqCheckpoint, ModelDirectory, WeightPrecision};
 use abridge_model::{DeviceKind, Preset};
 use abridge_translate::ForeignTranslator;
 use pyo3::prelude::*;
@@ -37,7 +37,7 @@ pub fn import_model(
         .map(str::parse)
         .transpose()
         .map_err(|error: abridge_model::Error| exception(&error.into()))?;
-    let precision = precision.map(str::parse::<Precision>).transpose();
+    let precision = precision.map(str::parse::<WeightPrecision>).transpose();
     let precision = precision.map_err(|error| config(error.to_string()))?;
     work::run(py, None, |_| {
         let device = DeviceKind::Cpu.open()?;
@@ -57,7 +57,7 @@ pub fn import_model(
         let config = checkpoint.infer(preset, heads, context_size)?;
         let model = checkpoint.load(&config, &device)?;
         let provenance = [("imported from".to_owned(), path.display().to_string())].into();
-        let precision = precision.unwrap_or(Precision::Single);
+        let precision = precision.unwrap_or(WeightPrecision::Single);
         let attach = |folder: &Path| -> anyhow::Result<()> {
             for (name, model, dictionary) in [
                 ("source", &source_model, &source_dictionary),

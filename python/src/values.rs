@@ -69,7 +69,7 @@ pub fn to_json(name: &str, value: &Bound<'_, PyAny>) -> PyResult<Value> {
     Err(config(format!("{name} is a {}, which has no place here", value.get_type().name()?)))
 }
 
-/// Sentences from any iterable of strings; one string alone is a mistake, for it is one, too.
+/// Sentences from any iterable of strings; a single string is a mistake, though it is iterable, too.
 pub fn sentences(name: &str, value: &Bound<'_, PyAny>) -> PyResult<Vec<String>> {
     if value.is_instance_of::<PyString>() {
         return Err(config(format!("{name} is one string; give a list of sentences")));

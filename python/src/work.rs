@@ -33,7 +33,7 @@ pub struct Link {
 }
 
 impl Link {
-    /// Reports that so many more things are done.
+    /// Reports that this many more items are done.
     pub fn done(&self, count: usize) {
         self.done.fetch_add(count, Ordering::Relaxed);
     }

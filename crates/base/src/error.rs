@@ -96,7 +96,7 @@ impl Error {
         Self::new(problem).of_kind(Kind::Partly)
     }
 
-    /// A wish that cannot be granted.
+    /// A request that cannot be met.
     pub fn usage(problem: impl Into<String>) -> Self {
         Self::new(problem).of_kind(Kind::Usage)
     }

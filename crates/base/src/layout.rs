@@ -38,7 +38,7 @@ pub enum Reach {
     Decoder,
 }
 
-/// Who stands where in the memory of one model.
+/// What stands where in the memory of one model.
 ///
 /// Models that join texts have no memory; for them it says in which order the sentences before are
 /// joined.
@@ -64,11 +64,11 @@ pub struct MemoryLayout {
 /// What a slot is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Place {
-    /// The sentence so many before; 1 is the previous one.
+    /// The sentence this many before; 1 is the previous one.
     Before(usize),
     /// The current sentence itself.
     Own,
-    /// The translation of the sentence so many before.
+    /// The translation of the sentence this many before.
     TranslationBefore(usize),
 }
 
@@ -128,7 +128,7 @@ impl MemoryLayout {
         self.context_size + usize::from(self.holds_own) + slot
     }
 
-    /// Fills the context slots, in order: `sentence` is asked for the sentence so many back.
+    /// Fills the context slots, in order: `sentence(n)` returns the sentence n back.
     pub fn context<S>(&self, mut sentence: impl FnMut(usize) -> Option<S>) -> Vec<Option<S>> {
         (0..self.context_size).map(|slot| sentence(self.back(slot))).collect()
     }

@@ -5,6 +5,7 @@
 //! | [`tokens`], [`packed`], [`batch`] | what a batch of sentences is |
 //! | [`layout`] | which sentence stands in which slot of the memory |
 //! | [`random`] | which numbers are drawn, from counters |
+//! | [`workers`] | how work is done side by side |
 //! | [`files`] | which files are read and written, and how an output takes its place |
 //! | [`hash`] | SHA-256 of files and texts |
 //! | [`manifest`] | what a directory of ours holds |
@@ -24,8 +25,10 @@ pub mod message;
 pub mod packed;
 pub mod random;
 pub mod tokens;
+pub mod workers;
 
 pub use batch::{Batch, Example, SourceBatch};
 pub use error::{Error, Kind, Result};
 pub use layout::{MemoryLayout, Occupant, Place, Purpose, Reach};
 pub use packed::{Packed, Segments};
+pub use workers::Workers;

@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use crate::files::{read_regular, write_new};
 use crate::{Error, Result, hash};
 
-/// A manifest larger than this is none of ours.
+/// A larger manifest was not written by this program.
 const LARGEST: u64 = 64 << 20;
 
 /// A file and its content in short.
@@ -85,7 +85,7 @@ impl FileList {
             return Err("it lists no files".into());
         }
         if let Some(file) = files.iter().find(|file| !is_plain_path(&file.file)) {
-            return Err(format!("{:?} is no plain name of a file", file.file));
+            return Err(format!("{:?} is not a plain file name", file.file));
         }
         let mut names = BTreeSet::new();
         match files.iter().find(|file| !names.insert(file.file.as_str())) {
@@ -131,7 +131,7 @@ impl FileList {
                 .in_file(&path));
             }
             if found != *expected {
-                return Err(Error::new("damaged or changed: its hash is another").in_file(&path));
+                return Err(Error::new("damaged or changed: its hash differs").in_file(&path));
             }
         }
         Ok(())
@@ -199,7 +199,7 @@ impl Manifest {
             let is_whole = *seal == hash::of_bytes(to_json(&open, &path)?)
                 && to_json(&manifest, &path)?.as_bytes() == text;
             if !is_whole {
-                return Err(damaged(&"its own hash does not fit"));
+                return Err(damaged(&"its own hash does not match"));
             }
         }
         Ok(manifest)

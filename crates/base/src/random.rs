@@ -17,7 +17,12 @@ const GOLDEN_RATIO: u64 = 0x9E37_79B9_7F4A_7C15;
 /// xor-shift spread each bit over all others (the `SplitMix64` construction).
 #[inline]
 pub fn value(key: u64, counter: u64) -> u64 {
-    let mut z = key.wrapping_add(counter.wrapping_add(1).wrapping_mul(GOLDEN_RATIO));
+    mix(key.wrapping_add(counter.wrapping_add(1).wrapping_mul(GOLDEN_RATIO)))
+}
+
+/// Spreads every bit over all others: the finaliser of `SplitMix64`.
+#[inline]
+pub fn mix(mut z: u64) -> u64 {
     z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
     z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
     z ^ (z >> 31)

@@ -70,7 +70,7 @@ pub fn guarded(command: impl FnOnce() -> ExitCode) -> ExitCode {
         .unwrap_or_else(|_| ExitCode::from(Kind::Bug.exit_code()))
 }
 
-/// A panic in the words of somebody who can do something about it.
+/// Reports a panic as a bug, with what to do about it.
 fn describe(panic: &PanicHookInfo<'_>) {
     let what = panic.payload_as_str().unwrap_or("no message");
     let place = panic.location().map(ToString::to_string).unwrap_or_default();

@@ -12,7 +12,7 @@ use serde_json::Value;
 fn every_network_is_trained_and_translated_with() {
     let folder = tempfile::tempdir().unwrap();
     let output = abridge(folder.path())
-        .args(["bench", "--widths", "tiny", "--presets", "sentence,grouping"])
+        .args(["bench", "--size", "tiny", "--presets", "sentence,grouping"])
         .args(["--context-size", "1,2", "--sentences", "3", "--updates", "1", "--workers", "1"])
         .args(["--output", "here.json"])
         .output()

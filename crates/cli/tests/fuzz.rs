@@ -178,7 +178,7 @@ fn manifests() {
 
 #[test]
 fn configurations() {
-    let config = |preset: Preset| preset.config(abridge_model::Width::Tiny, 90, 90, 2);
+    let config = |preset: Preset| preset.config(abridge_model::ModelSize::Tiny, 90, 90, 2);
     let mut seeds: Vec<Vec<u8>> =
         [Preset::Grouping, Preset::PoolingMax].map(|p| config(p).to_toml().into_bytes()).to_vec();
     seeds.push(TrainRecipe::parse("", &[]).unwrap().to_toml().into_bytes());

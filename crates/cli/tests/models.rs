@@ -38,7 +38,7 @@ fn prints_a_configuration_that_reads_back() {
     let config = abridge_model::ModelConfig::from_toml(&text).unwrap();
     assert_eq!(
         config,
-        abridge_model::Preset::Selecting.config(abridge_model::Width::Base, 19_804, 19_804, 1,)
+        abridge_model::Preset::Selecting.config(abridge_model::ModelSize::Base, 19_804, 19_804, 1,)
     );
 }
 
@@ -49,7 +49,7 @@ fn a_wrong_name_lists_the_right_ones() {
         .assert()
         .code(1)
         .stderr(contains("gruoping").and(contains("grouping, selecting")));
-    abridge().args(["models", "--width", "huge"]).assert().code(1).stderr(contains("small"));
+    abridge().args(["models", "--size", "huge"]).assert().code(1).stderr(contains("small"));
 }
 
 #[test]

@@ -81,7 +81,10 @@ fn no_input_is_overwritten() {
     refuse(translate(folder.path(), &["b.partial", "-o", "b"]), "is being read");
     translate(folder.path(), &["c.writing", "-o", "c"]).assert().success();
     fs::write(at("d.partial"), "notes").unwrap();
-    refuse(translate(folder.path(), &["a.txt", "-o", "d"]), "is not of an interrupted job");
+    refuse(
+        translate(folder.path(), &["a.txt", "-o", "d"]),
+        "does not belong to an interrupted job",
+    );
     refuse(translate(folder.path(), &["a.txt", "-o", "model/config.toml"]), "is part of model");
     let inspect = |output: &str| {
         let mut command = abridge(folder.path());

@@ -14,7 +14,7 @@ use serde_json::Value;
 fn memory_grows_with_the_context_and_no_faster_than_its_entries() {
     let folder = tempfile::tempdir().unwrap();
     abridge(folder.path())
-        .args(["profile", "--width", "tiny", "--context-size", "0,10,20", "--presets"])
+        .args(["profile", "--size", "tiny", "--context-size", "0,10,20", "--presets"])
         .arg("sentence,caching-sentence,pooling-avg,grouping,selecting")
         .args(["--output", "out", "--tokens", "10", "--sentences", "1"])
         .assert()

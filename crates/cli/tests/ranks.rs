@@ -27,7 +27,7 @@ fn prepare(output: &Path) {
     prepare_practice(&config, &request, &mut Silent).unwrap();
 }
 
-/// Trains with so many ranks, one worker each; returns what was said.
+/// Trains with this many ranks, one worker each; returns the output.
 fn train(folder: &Path, run: &str, ranks: usize, updates: usize) -> String {
     let mut command = Command::new("mpirun");
     command

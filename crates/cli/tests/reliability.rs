@@ -65,7 +65,7 @@ fn send(signal: &str, child: &Child) {
     assert!(Command::new("kill").args([signal, &id]).status().unwrap().success());
 }
 
-/// Waits until the metrics of a run have so many lines.
+/// Waits until the metrics of a run have this many lines.
 fn wait_for(lines: usize, run: &Path, child: &mut Child) {
     let metrics = run.join("metrics.jsonl");
     while fs::read_to_string(&metrics).map_or(0, |text| text.lines().count()) < lines {

@@ -184,7 +184,7 @@ fn what_cannot_be_run_is_refused_with_a_reason() {
         (&["--table", "en-de", "--scale", "base"][..], "needs --data"),
         (&["--table", "en-de", "--only", "grouping@7"], "chooses no cell"),
         (&["--table", "en-de", "--pair", "en-fr"], "leave --pair out"),
-        (&["--table", "en-de", "--budget", "soon"], "not a time"),
+        (&["--table", "en-de", "--budget", "soon"], "not a duration"),
         (&["--table", "comet"], "need --comet"),
         (&["--table", "en-dee"], "possible values"),
         (&["--figure", "2"], "the paper's figures 3 to 7"),

@@ -62,7 +62,7 @@ fn a_manifest_names_only_files_of_its_directory() {
     let absolute = folder.path().join("precious").to_string_lossy().into_owned();
     for name in ["../precious", absolute.as_str(), "..", "a/../../precious"] {
         list(folder.path(), &[&FILES[..], &[name]].concat());
-        let said = || contains("MANIFEST.json").and(contains("is no plain name"));
+        let said = || contains("MANIFEST.json").and(contains("is not a plain file name"));
         quantize(folder.path()).assert().code(4).stderr(said());
         translate(folder.path(), &["a.txt"]).assert().code(4).stderr(said());
     }

@@ -34,7 +34,7 @@ pub struct Entry {
 }
 
 impl Lexicon {
-    /// Learns from all pairs; `done` hears of each of the rounds, of which there are so many.
+    /// Learns from all pairs; `done` is called after each round.
     pub fn learn(pairs: &TokenStore, done: &mut dyn FnMut(usize, usize)) -> Result<Self> {
         if !pairs.has_target() {
             return Err(Error::new("the split has no translations to learn from"));

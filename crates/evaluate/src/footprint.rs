@@ -9,7 +9,7 @@
 
 use abridge_machine::allocator::Counted;
 use abridge_model::config::Context;
-use abridge_model::{Model, ModelConfig, Packed, Purpose, Remembered, Result, Seat};
+use abridge_model::{Model, ModelConfig, Packed, Purpose, Remembered, Result, SentenceInContext};
 use abridge_translate::{BeamSettings, beam_search_with};
 use serde::{Deserialize, Serialize};
 
@@ -92,12 +92,12 @@ fn measure(
     allocator.reset();
     let readings = model.read(&Packed::new([sentence]))?;
     let layout = config.layout(Purpose::Inference);
-    let mut seats = Vec::new();
+    let mut in_context = Vec::new();
     for reading in &readings {
         let context = layout.context(|back| past.iter().rev().nth(back - 1));
-        seats.push(Seat { reading, context });
+        in_context.push(SentenceInContext { reading, context });
     }
-    let sources = model.recall(&seats)?;
+    let sources = model.sources_from_memory(&in_context)?;
     let pairs = Pairs::new(config, sentence, before);
     let (reading, reading_with) = (peak(0), peak(pairs.encoder * BYTES_PER_PAIR));
     allocator.reset();
@@ -136,13 +136,14 @@ impl Pairs {
 
 #[cfg(test)]
 mod tests {
-    use abridge_model::{Preset, Width};
+    use abridge_model::{ModelSize, Preset};
     use burn::tensor::Device;
 
     use super::*;
 
     fn matrices(preset: Preset, context: usize) -> f64 {
-        let model = preset.config(Width::Tiny, 20, 20, context).init(1, &Device::flex()).unwrap();
+        let model =
+            preset.config(ModelSize::Tiny, 20, 20, context).init(1, &Device::flex()).unwrap();
         let document: Vec<Vec<u32>> = (0..=context).map(|_| vec![7; 30]).collect();
         let beam = BeamSettings { beam: 1, max_length: 2, ..BeamSettings::default() };
         // Nothing is counted here, for the allocator of tests is another: what is left is what the

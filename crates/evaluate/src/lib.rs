@@ -5,14 +5,11 @@
 #![forbid(unsafe_code)]
 #![warn(clippy::print_stderr, clippy::print_stdout)]
 
-mod bleu;
-mod chrf;
 pub mod comet;
 mod contrast;
 mod controls;
 mod ctxpro;
 mod cxmi;
-mod derived;
 mod documents;
 mod edit_distance;
 mod examples;
@@ -22,6 +19,7 @@ mod holm;
 mod input;
 pub mod inspect;
 mod metric;
+mod metrics;
 mod ngram;
 mod normal;
 pub mod picture;
@@ -34,12 +32,9 @@ mod report;
 mod signature;
 mod significance;
 pub mod tagger;
-mod ter;
 mod tokenize;
 pub mod whitespace;
 
-pub use bleu::{Bleu, BleuScore, Smoothing};
-pub use chrf::ChrF;
 pub use contrast::{
     Accuracy, ComparisonRow, Composition, ContrastiveComparison, ContrastiveReport, ControlReport,
     Controls, Identity, McNemar, MeanAccuracy, Scores, check_context, check_languages,
@@ -53,7 +48,6 @@ pub use ctxpro::{
 pub use cxmi::{
     CxmiReport, CxmiSettings, Gain, SentenceGain, WordGain, cxmi, cxmi_sentences, documents_hash,
 };
-pub use derived::{DocumentBleu, LengthRatio};
 pub use documents::{DocumentLines, Documents};
 pub use examples::{
     PronounExample, PronounTranslation, examples_page, examples_summary, examples_text,
@@ -63,6 +57,10 @@ pub use holm::holm;
 pub use input::{Files, TestSet};
 pub use metric::{
     Metric, ResampleScore, Score, Statistics, TextMetric, corpus_score, sentence_score,
+};
+pub use metrics::{
+    Bleu, BleuScore, ChrF, DocumentBleu, LengthRatio, METRICS, MetricSettings, NamedMetric,
+    Smoothing, Ter,
 };
 pub use pronoun::{
     PronounCounts, PronounInput, PronounLanguage, PronounReport, PronounRow, SourceFilter,
@@ -76,5 +74,4 @@ pub use report::{
 };
 pub use signature::{Field, SACREBLEU_VERSION, Signature};
 pub use significance::{Comparison, Interval, PairedTest, Resampling, compare, interval};
-pub use ter::Ter;
 pub use tokenize::Tokenizer;

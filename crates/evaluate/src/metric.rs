@@ -1,5 +1,7 @@
 //! What the metrics have in common: counts per segment that add up, and a score from their sums.
 
+use std::fmt;
+
 use abridge_corpus::{Error, Result};
 use rayon::prelude::*;
 
@@ -10,7 +12,7 @@ use crate::signature::{Field, Signature};
 /// A metric whose score is a function of sums over segments.
 ///
 /// Everything else follows from that: scores of a corpus, of a document, of a resample.
-pub trait Metric: Send + Sync {
+pub trait Metric: fmt::Debug + Send + Sync {
     /// The name beside the score, such as `BLEU` or `chrF2++`.
     fn name(&self) -> String;
 
@@ -18,7 +20,7 @@ pub trait Metric: Send + Sync {
     fn fields(&self) -> Vec<Field>;
 
     /// How many counts a segment has.
-    fn width(&self) -> usize;
+    fn counts(&self) -> usize;
 
     /// The score of the summed counts.
     fn score(&self, sums: &[f64]) -> f64;
@@ -37,6 +39,11 @@ pub trait Metric: Send + Sync {
         None
     }
 
+    /// How many more decimals a table shows than for a score up to 100.
+    fn extra_decimals(&self) -> usize {
+        0
+    }
+
     /// The signature of a score.
     fn signature(&self, references: ReferenceCount) -> Signature {
         Signature::sacrebleu(references, Vec::new(), self.fields())
@@ -47,6 +54,11 @@ pub trait Metric: Send + Sync {
 pub trait TextMetric: Metric {
     /// The counts of one segment; there is at least one reference.
     fn count(&self, hypothesis: &str, references: &[&str]) -> Vec<f64>;
+
+    /// Whether its segments are whole documents, each joined into one line.
+    fn is_of_documents(&self) -> bool {
+        false
+    }
 }
 
 /// The score of a resample, and in which precision it is compared.
@@ -61,7 +73,7 @@ pub enum ResampleScore {
 /// The counts of all segments of a translation, for one metric.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Statistics {
-    width: usize,
+    counts: usize,
     values: Vec<f64>,
 }
 
@@ -91,17 +103,17 @@ impl Statistics {
                 metric.count(hypothesis.as_ref(), &references.of_segment(segment))
             })
             .collect();
-        Ok(Self { width: metric.width(), values: rows.concat() })
+        Ok(Self { counts: metric.counts(), values: rows.concat() })
     }
 
     /// The scores of segments that were computed elsewhere, each with the count 1.
     pub fn of_scores(scores: &[f64]) -> Self {
-        Self { width: 2, values: scores.iter().flat_map(|&score| [score, 1.0]).collect() }
+        Self { counts: 2, values: scores.iter().flat_map(|&score| [score, 1.0]).collect() }
     }
 
     /// How many segments were counted.
     pub fn len(&self) -> usize {
-        self.values.len() / self.width
+        self.values.len() / self.counts
     }
 
     /// Whether no segment was counted.
@@ -111,33 +123,33 @@ impl Statistics {
 
     /// The counts of each segment.
     pub fn rows(&self) -> std::slice::ChunksExact<'_, f64> {
-        self.values.chunks_exact(self.width)
+        self.values.chunks_exact(self.counts)
     }
 
     /// The counts of one segment.
     pub fn row(&self, segment: usize) -> &[f64] {
-        &self.values[segment * self.width..(segment + 1) * self.width]
+        &self.values[segment * self.counts..(segment + 1) * self.counts]
     }
 
     /// How many counts a segment has.
-    pub fn width(&self) -> usize {
-        self.width
+    pub fn counts(&self) -> usize {
+        self.counts
     }
 
     /// The sums over all segments.
     pub fn sums(&self) -> Vec<f64> {
-        sum(self.width, self.rows())
+        sum(self.counts, self.rows())
     }
 
     /// The sums over the lines of one document.
     pub fn document_sums(&self, document: &DocumentLines) -> Vec<f64> {
-        let places = document.lines.start * self.width..document.lines.end * self.width;
-        sum(self.width, self.values[places].chunks_exact(self.width))
+        let places = document.lines.start * self.counts..document.lines.end * self.counts;
+        sum(self.counts, self.values[places].chunks_exact(self.counts))
     }
 }
 
-fn sum<'a>(width: usize, rows: impl Iterator<Item = &'a [f64]>) -> Vec<f64> {
-    let mut sums = vec![0.0; width];
+fn sum<'a>(counts: usize, rows: impl Iterator<Item = &'a [f64]>) -> Vec<f64> {
+    let mut sums = vec![0.0; counts];
     for row in rows {
         for (sum, value) in sums.iter_mut().zip(row) {
             *sum += value;

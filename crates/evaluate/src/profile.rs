@@ -12,7 +12,7 @@ use abridge_machine::allocator::Counted;
 use abridge_model::config::Context;
 use abridge_model::lean::LeanDecoder;
 use abridge_model::tokens::{END, SPECIAL_TOKENS};
-use abridge_model::{Model, Packed, Purpose, Remembered, Result, Seat, random};
+use abridge_model::{Model, Packed, Purpose, Remembered, Result, SentenceInContext, random};
 use abridge_translate::{BeamSettings, beam_search_with};
 use serde::Serialize;
 
@@ -129,7 +129,8 @@ impl<'a> Document<'a> {
         for reading in &readings {
             let layout = self.model.config().layout(Purpose::Inference);
             let context = layout.context(|back| self.past.iter().rev().nth(back - 1));
-            let sources = self.model.recall(&[Seat { reading, context }])?;
+            let sources =
+                self.model.sources_from_memory(&[SentenceInContext { reading, context }])?;
             let length = self.settings.tokens;
             let search = BeamSettings {
                 beam: self.settings.beam,

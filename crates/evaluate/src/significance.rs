@@ -106,7 +106,7 @@ pub fn compare(
     test: PairedTest,
 ) -> Result<Comparison> {
     check(baseline, test.samples)?;
-    if baseline.len() != system.len() || baseline.width() != system.width() {
+    if baseline.len() != system.len() || baseline.counts() != system.counts() {
         return Err(Error::new(format!(
             "the baseline has {} segments but the system has {}",
             baseline.len(),
@@ -192,7 +192,7 @@ fn resample<T: Send>(
 }
 
 fn bootstrap_score(metric: &dyn Metric, statistics: &Statistics, indices: &[u32]) -> ResampleScore {
-    let mut sums = vec![0f32; statistics.width()];
+    let mut sums = vec![0f32; statistics.counts()];
     for &index in indices {
         for (sum, &value) in sums.iter_mut().zip(statistics.row(index as usize)) {
             *sum += value as f32;
@@ -295,7 +295,7 @@ fn exchanged_difference(
     system: &Statistics,
     keep: &[bool],
 ) -> f64 {
-    let mut first = vec![0f64; baseline.width()];
+    let mut first = vec![0f64; baseline.counts()];
     let mut second = first.clone();
     for ((baseline, system), &keep) in baseline.rows().zip(system.rows()).zip(keep) {
         let (here, there) = if keep { (baseline, system) } else { (system, baseline) };
@@ -317,7 +317,7 @@ fn p_value(larger: usize, samples: usize) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::bleu::Bleu;
+    use crate::metrics::Bleu;
     use crate::references::References;
 
     fn statistics(bleu: &Bleu, lines: &[&str], references: &References) -> Statistics {

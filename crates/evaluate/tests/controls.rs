@@ -7,7 +7,7 @@ use abridge_corpus::{ContrastiveSet, Tokenizer};
 use abridge_evaluate::{
     Control, ControlReport, Controls, CxmiSettings, cxmi, limit_context, score_with_controls,
 };
-use abridge_model::{Preset, Width};
+use abridge_model::{ModelSize, Preset};
 use abridge_translate::Translator;
 use burn::tensor::Device;
 
@@ -33,7 +33,7 @@ fn random_memory(practice: &Practice, preset: Preset, seed: u64) -> Translator {
     let settings = TrainSettings { vocabulary_size: 200, ..TrainSettings::default() };
     let tokenizer = Tokenizer::train(&count_words(&lines, 1), settings, &mut |_| {}).unwrap();
     let size = tokenizer.vocabulary_size();
-    let model = preset.config(Width::Tiny, size, size, CONTEXT).init(seed, &Device::flex());
+    let model = preset.config(ModelSize::Tiny, size, size, CONTEXT).init(seed, &Device::flex());
     Translator::new(model.unwrap(), tokenizer.clone(), tokenizer, "random").unwrap()
 }
 

@@ -7,7 +7,7 @@ use abridge_corpus::tokenizer::{TrainSettings, count_words};
 use abridge_corpus::{ContrastiveItem, ContrastiveSet, Document, Segment, Tokenizer};
 use abridge_evaluate::{CxmiSettings, Identity, cxmi, limit_context, part_file, score_set};
 use abridge_model::weights::ModelDirectory;
-use abridge_model::{Preset, Width};
+use abridge_model::{ModelSize, Preset};
 use abridge_translate::{ScoreRequest, Translator};
 use burn::tensor::Device;
 
@@ -24,7 +24,7 @@ fn translator(folder: &std::path::Path) -> Translator {
     let settings = TrainSettings { vocabulary_size: 80, ..TrainSettings::default() };
     let tokenizer = Tokenizer::train(&count_words(&lines, 1), settings, &mut |_| {}).unwrap();
     let size = tokenizer.vocabulary_size();
-    let model = Preset::Grouping.config(Width::Tiny, size, size, 2).init(7, &Device::flex());
+    let model = Preset::Grouping.config(ModelSize::Tiny, size, size, 2).init(7, &Device::flex());
     let path = folder.join("model");
     ModelDirectory::write(&path, &model.unwrap(), BTreeMap::new(), |folder| {
         tokenizer.save(folder, "source").unwrap();

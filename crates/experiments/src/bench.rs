@@ -7,9 +7,9 @@ use std::time::Instant;
 
 use abridge_evaluate::profile::{ProfileSettings, profile};
 use abridge_machine::allocator::Counted;
-use abridge_model::ops::{Bf16Kind, Instructions, Precision};
-use abridge_model::{Batch, DeviceKind, ModelConfig, Preset, Width, synthetic};
-use abridge_train::{Adam, AdamConfig, Trained, UpdateSettings, Workers};
+use abridge_model::ops::{Bf16Kind, Instructions, ProductPrecision};
+use abridge_model::{Batch, DeviceKind, ModelConfig, ModelSize, Preset, synthetic};
+use abridge_train::{Adam, AdamConfig, GradientWorkers, Trained, UpdateSettings};
 use burn::module::Module;
 use serde::Serialize;
 
@@ -19,7 +19,7 @@ pub struct BenchSettings {
     /// Where to compute.
     pub device: DeviceKind,
     /// The precision of products in training.
-    pub precision: Precision,
+    pub precision: ProductPrecision,
     /// The micro-batches of an update, one per worker; as many as fit the device by default.
     pub workers: Option<usize>,
     /// Sentences of a micro-batch.
@@ -34,7 +34,7 @@ impl Default for BenchSettings {
     fn default() -> Self {
         Self {
             device: DeviceKind::Cpu,
-            precision: Precision::F32,
+            precision: ProductPrecision::F32,
             workers: None,
             sentences: 64,
             updates: 3,
@@ -86,7 +86,7 @@ impl Machine {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct BenchRow {
     /// The preset of its sizes.
-    pub width: String,
+    pub size: String,
     /// Which of the paper's models.
     pub preset: String,
     /// How many sentences it looks back at.
@@ -147,14 +147,14 @@ impl BenchReport {
             self.sentences,
         );
         text.push_str(
-            "| width | model | C | parameters | training sent./s | tgt tok/s | peak MiB | \
+            "| size | model | C | parameters | training sent./s | tgt tok/s | peak MiB | \
              translation sent./s |\n| --- | --- | ---: | ---: | ---: | ---: | ---: | ---: |\n",
         );
         for row in &self.rows {
             let _ = writeln!(
                 text,
                 "| {} | {} | {} | {:.1} M | {:.1} | {:.0} | {} | {:.1} |",
-                row.width,
+                row.size,
                 row.preset,
                 row.context,
                 row.parameters as f64 / 1e6,
@@ -170,24 +170,24 @@ impl BenchReport {
 
 impl BenchSettings {
     /// One worker per core; a device is one worker.
-    fn start_workers(&self) -> anyhow::Result<Workers> {
+    fn start_workers(&self) -> anyhow::Result<GradientWorkers> {
         let count = match self.device {
             DeviceKind::Cpu => self.workers,
             _ => self.workers.or(Some(1)),
         };
-        Ok(Workers::new(count)?)
+        Ok(GradientWorkers::new(count)?)
     }
 
     /// Measures one network.
     pub fn measure(
         &self,
-        width: Width,
+        size: ModelSize,
         preset: Preset,
         context: usize,
     ) -> anyhow::Result<BenchRow> {
-        // The vocabularies of the experiments at these widths.
-        let vocabulary = if width == Width::Base { 19_804 } else { 8_000 };
-        let config = preset.config(width, vocabulary, vocabulary, context);
+        // The vocabularies of the experiments at these sizes.
+        let vocabulary = if size == ModelSize::Base { 19_804 } else { 8_000 };
+        let config = preset.config(size, vocabulary, vocabulary, context);
         config.check()?;
         let before = Counted.current();
         Counted.reset();
@@ -197,7 +197,7 @@ impl BenchSettings {
         let settings = ProfileSettings { sentences: self.translated, ..ProfileSettings::default() };
         let point = profile(preset.name(), &model, &settings, &Counted)?;
         Ok(BenchRow {
-            width: width.name().to_owned(),
+            size: size.name().to_owned(),
             preset: preset.name().to_owned(),
             context,
             parameters,

@@ -6,7 +6,7 @@ use std::time::Instant;
 use abridge_corpus::batch::{PlannedBatch, Position};
 use abridge_corpus::prepare::PreparedDirectory;
 use abridge_model::{Batch, Packed};
-use abridge_train::{Beginning, TrainRecipe, UpdateSettings, Workers, learning_count};
+use abridge_train::{Beginning, GradientWorkers, TrainRecipe, UpdateSettings, learning_count};
 use burn::module::Module;
 use burn::tensor::Device;
 
@@ -99,7 +99,7 @@ impl Estimate {
             .collect();
 
         // The largest micro-batches, one per worker: no update needs more memory.
-        let workers = Workers::new(workers)?;
+        let workers = GradientWorkers::new(workers)?;
         sizes.sort_by_key(|(size, _)| std::cmp::Reverse(*size));
         let largest = sizes.iter().take(workers.count().min(recipe.batches.per_update));
         let batches: Vec<_> = largest.map(|(_, planned)| sampler.build(planned)).collect();

@@ -76,7 +76,7 @@ unsafe impl GlobalAlloc for Counted {
     }
 }
 
-/// Lets the system's allocator keep what a step of a long work has freed, for the next one.
+/// Lets the system's allocator keep what a step of a long computation has freed, for the next one.
 ///
 /// Else every large array is asked of the system, filled with zeros page by page, and given back: a
 /// quarter of the time of a training step with products by AMX. What is kept is less than

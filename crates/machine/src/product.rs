@@ -136,13 +136,13 @@ impl<'a> MatrixMut<'a> {
     }
 }
 
-/// What becomes of what the output held before.
+/// What a product does to the values that the output already has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Before {
-    /// It is overwritten.
-    Forget,
-    /// The product is added to it.
-    Keep,
+pub enum Output {
+    /// Replaces them.
+    Overwrite,
+    /// Adds to them.
+    Accumulate,
 }
 
 /// Below this many multiplications a product is not worth a second thread.
@@ -154,7 +154,7 @@ const WORTH_SHARING: usize = 1 << 20;
 ///
 /// # Panics
 /// If the shapes do not fit.
-pub fn multiply(out: MatrixMut<'_>, a: Matrix<'_>, b: Matrix<'_>, scale: f32, before: Before) {
+pub fn multiply(out: MatrixMut<'_>, a: Matrix<'_>, b: Matrix<'_>, scale: f32, output: Output) {
     let (rows, columns, inner) = (out.rows, out.columns, a.columns);
     assert_eq!((a.rows, b.rows, b.columns), (rows, inner, columns), "shapes of a product fit");
     let shared = rows * columns * inner >= WORTH_SHARING && rayon::current_num_threads() > 1;
@@ -171,7 +171,7 @@ pub fn multiply(out: MatrixMut<'_>, a: Matrix<'_>, b: Matrix<'_>, scale: f32, be
             out.values.as_mut_ptr(),
             1,
             out.row_stride as isize,
-            before == Before::Keep,
+            output == Output::Accumulate,
             a.values.as_ptr(),
             a.column_stride as isize,
             a.row_stride as isize,
@@ -233,7 +233,7 @@ mod tests {
                 matrix(&a, a_rows, a_columns, flip_a),
                 matrix(&b, b_rows, b_columns, flip_b),
                 0.5,
-                if keep { Before::Keep } else { Before::Forget },
+                if keep { Output::Accumulate } else { Output::Overwrite },
             );
             for (ours, theirs) in out.iter().zip(&expected) {
                 prop_assert!((ours - theirs).abs() < 1e-4);

@@ -2,41 +2,42 @@
 //!
 //! ```text
 //! cargo bench -p abridge-model                                   # all of it, some minutes
-//! cargo bench -p abridge-model -- --width small --steps 5
-//! cargo bench -p abridge-model -- --width base --preset grouping --context 0,10
+//! cargo bench -p abridge-model -- --size small --steps 5
+//! cargo bench -p abridge-model -- --size base --preset grouping --context 0,10
 //! cargo bench -p abridge-model -- --precision bf16
 //! ```
 //!
-//! As in training, each core has a worker with its share of the sentences. With the environment
-//! variable `ABRIDGE_OPERATIONS=plain` the operations of the engine are measured instead of the
-//! fused ones.
+//! As in training, each core has a worker with its share of the sentences. With
+//! `--features abridge-model/plain-operations` the operations of the engine are measured instead of
+//! the fused ones.
 //!
 //! Every sentence is encoded once, so a step at context size 10 should cost little more than one at
 //! context size 0. The last columns say how much of the processor's time went into products of
 //! matrices and how fast they were, to be compared with the peak that the first lines give: that of
-//! one large product on one core, in this run. Each row runs in a process of its own, for its peak memory; compare rows of one
-//! run, for machines are noisy.
+//! one large product on one core, in this run. Each row runs in a process of its own, to measure its peak memory; compare rows of one
+//! run only, because machines are noisy.
 
 mod support;
 
 use std::process::Command;
+use std::sync::Arc;
 use std::time::Instant;
 
-use abridge_model::ops::{Before, Matrix, MatrixMut, Precision, Tally, product};
-use abridge_model::{Batch, Dropout, Model, Preset, Width, ops};
+use abridge_model::ops::{Matrix, MatrixMut, Output, ProductPrecision, Products, Tally};
+use abridge_model::{Batch, Dropout, Model, ModelSize, Preset, ops};
 use burn::tensor::{Device, Gradients};
 use support::{batch, cpu_seconds, list, peak_mebibytes};
 
 /// What to measure, from the command line.
 #[derive(Clone, Debug)]
 struct Options {
-    widths: Vec<Width>,
+    sizes: Vec<ModelSize>,
     presets: Vec<Preset>,
     contexts: Vec<usize>,
     steps: usize,
     sentences: usize,
     workers: usize,
-    precision: Precision,
+    precision: ProductPrecision,
     /// In a child process: measure one row and print it.
     is_row: bool,
 }
@@ -44,20 +45,20 @@ struct Options {
 impl Options {
     fn parse() -> Self {
         let mut options = Self {
-            widths: vec![Width::Small, Width::Base],
+            sizes: vec![ModelSize::Small, ModelSize::Base],
             presets: vec![Preset::Grouping, Preset::CachingTokens],
             contexts: vec![0, 1, 3, 10],
             steps: 3,
             sentences: 64,
             workers: std::thread::available_parallelism().map_or(1, usize::from),
-            precision: Precision::F32,
+            precision: ProductPrecision::F32,
             is_row: false,
         };
         let mut arguments = std::env::args().skip(1);
         while let Some(argument) = arguments.next() {
             let mut value = || arguments.next().expect("the option needs a value");
             match argument.as_str() {
-                "--width" => options.widths = list(&value()),
+                "--size" => options.sizes = list(&value()),
                 "--preset" => options.presets = list(&value()),
                 "--context" => options.contexts = list(&value()),
                 "--steps" => options.steps = value().parse().expect("a number"),
@@ -93,7 +94,7 @@ fn main() {
     );
     println!(
         "{:<6} {:<15} {:>3} {:>9} {:>7} {:>10} {:>11} {:>10} {:>9} {:>9}",
-        "width",
+        "size",
         "preset",
         "C",
         "sent./s",
@@ -104,7 +105,7 @@ fn main() {
         "products",
         "GFLOP/s"
     );
-    for width in &options.widths {
+    for size in &options.sizes {
         for preset in &options.presets {
             let mut first = None;
             for &context in &options.contexts {
@@ -114,7 +115,7 @@ fn main() {
                     (Preset::CachingTokens, 0) => Preset::Sentence,
                     (preset, _) => *preset,
                 };
-                let rate = measure(*width, preset, context, &options, first);
+                let rate = measure(*size, preset, context, &options, first);
                 first.get_or_insert(rate);
             }
         }
@@ -123,14 +124,14 @@ fn main() {
 
 /// Runs one row in a process of its own and prints it; returns its sentences per second.
 fn measure(
-    width: Width,
+    size: ModelSize,
     preset: Preset,
     context: usize,
     options: &Options,
     first: Option<f64>,
 ) -> f64 {
     let output = Command::new(std::env::current_exe().expect("this program has a path"))
-        .args(["--row", "--width", width.name(), "--preset", preset.name()])
+        .args(["--row", "--size", size.name(), "--preset", preset.name()])
         .args(["--context", &context.to_string(), "--steps", &options.steps.to_string()])
         .args(["--sentences", &options.sentences.to_string()])
         .args(["--workers", &options.workers.to_string()])
@@ -144,17 +145,20 @@ fn measure(
     };
     let share = first.map_or(100.0, |first| 100.0 * sentences / first);
     println!(
-        "{width:<6} {preset:<15} {context:>3} {sentences:>9.1} {share:>6.0}% {tokens:>10.0} \
+        "{size:<6} {preset:<15} {context:>3} {sentences:>9.1} {share:>6.0}% {tokens:>10.0} \
          {cpu:>11.2} {peak:>10.0} {products:>8.0}% {speed:>9.0}"
     );
     sentences
 }
 
 fn row(options: &Options) {
-    let (width, preset, context) = (options.widths[0], options.presets[0], options.contexts[0]);
-    let vocabulary = if width == Width::Base { 19_804 } else { 8_000 };
-    let config = preset.config(width, vocabulary, vocabulary, context);
+    let (size, preset, context) = (options.sizes[0], options.presets[0], options.contexts[0]);
+    let vocabulary = if size == ModelSize::Base { 19_804 } else { 8_000 };
+    let config = preset.config(size, vocabulary, vocabulary, context);
+    let tally = Arc::new(Tally::default());
+    let products = Products { precision: options.precision, tally: Some(Arc::clone(&tally)) };
     let model = config.init(1, &Device::flex().autodiff()).expect("a preset makes sense");
+    let model = model.with_products(&products);
     let share = options.sentences / options.workers;
     let batches: Vec<Batch> =
         (0..options.workers as u64).map(|i| batch(&config, share, i)).collect();
@@ -163,19 +167,18 @@ fn row(options: &Options) {
     let pools: Vec<rayon::ThreadPool> = batches.iter().map(|_| pool()).collect();
     let mut seconds = Vec::new();
     let mut cpu = 0.0;
-    let mut before = Tally::default();
     for step in 0..=options.steps {
         let (start, cpu_start) = (Instant::now(), cpu_seconds());
         std::thread::scope(|scope| {
             for (batch, pool) in batches.iter().zip(&pools) {
                 let (model, dropout) = (&model, Dropout::new(config.dropout, step as u64));
-                let step = move || options.precision.during(|| gradients(model, batch, dropout));
+                let step = move || gradients(model, batch, dropout);
                 scope.spawn(move || pool.install(|| drop(step())));
             }
         });
         // The first step draws the weights.
         if step == 0 {
-            before = Tally::now();
+            tally.clear();
         } else {
             seconds.push(start.elapsed().as_secs_f64());
             cpu += cpu_seconds() - cpu_start;
@@ -183,34 +186,33 @@ fn row(options: &Options) {
     }
     seconds.sort_by(f64::total_cmp);
     let median = seconds[seconds.len() / 2];
-    let products = Tally::now().since(before);
     println!(
         "{} {} {} {} {} {}",
         (share * options.workers) as f64 / median,
         words as f64 / median,
         cpu / options.steps as f64,
         peak_mebibytes(),
-        100.0 * products.time.as_secs_f64() / cpu,
-        products.operations as f64 / products.time.as_secs_f64().max(1e-9) / 1e9,
+        100.0 * tally.time().as_secs_f64() / cpu,
+        tally.operations() as f64 / tally.time().as_secs_f64().max(1e-9) / 1e9,
     );
 }
 
 /// The most that the processor can do: a product that is large enough to hide everything else.
-fn peak_of_a_product(precision: Precision) -> f64 {
+fn peak_of_a_product(precision: ProductPrecision) -> f64 {
     const SIZE: usize = 1024;
     let values = vec![0.5f32; SIZE * SIZE];
     let mut out = vec![0.0f32; SIZE * SIZE];
     let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build().expect("a thread");
     let mut best = 0.0f64;
     for _ in 0..10 {
-        let before = Tally::now();
+        let tally = Arc::new(Tally::default());
+        let products = Products { precision, tally: Some(Arc::clone(&tally)) };
         pool.install(|| {
             let (a, b) = (Matrix::packed(&values, SIZE), Matrix::packed(&values, SIZE));
             let out = MatrixMut::packed(&mut out, SIZE);
-            precision.during(|| product(out, a, b, 1.0, Before::Forget));
+            products.multiply(out, a, b, 1.0, Output::Overwrite);
         });
-        let tally = Tally::now().since(before);
-        best = best.max(tally.operations as f64 / tally.time.as_secs_f64() / 1e9);
+        best = best.max(tally.operations() as f64 / tally.time().as_secs_f64() / 1e9);
     }
     best
 }

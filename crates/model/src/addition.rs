@@ -77,7 +77,8 @@ impl Model {
                     zeros.set_require_grad(value.is_require_grad())
                 })
             }
-            Linear { weight: zeros(output.weight), bias: zeros(output.bias) }
+            let (weight, bias) = (zeros(output.weight), zeros(output.bias));
+            Linear { weight, bias, ..output }
         }
         for layer in &mut self.decoder.layers {
             if let Some(mut context) = layer.context.take() {

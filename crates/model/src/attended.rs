@@ -94,10 +94,10 @@ impl Model {
 
     /// What the columns of the attentions of one example stand for.
     fn view(&self, sources: &Sources, example: usize) -> View {
-        let seen = &sources.seen[example];
+        let rows = &sources.visible[example];
         let joined = sources.joined.get(example).map_or(&[][..], Vec::as_slice);
         let mut view = View::default();
-        for (place, block) in seen.source.iter().enumerate() {
+        for (place, block) in rows.source.iter().enumerate() {
             let context = match (place, self.config().context) {
                 (0, Context::SingleEncoder) => self.joined_length(joined),
                 (0, _) => 0,
@@ -107,7 +107,7 @@ impl Model {
             view.cross.resize(view.cross.len() + context, Column::Memory);
             view.cross.resize(view.cross.len() + block.rows.len() - context, Column::Source);
         }
-        for block in &seen.context {
+        for block in &rows.context {
             self.memory_columns(&mut view, block, joined, block.rows.len());
         }
         view

@@ -6,7 +6,7 @@ use burn::tensor::Tensor;
 use crate::config::Activation;
 use crate::init::{Init, Values, xavier};
 use crate::linear::Linear;
-use crate::ops::{self, AttentionInput, AttentionLayout, KeyValue, Weighed};
+use crate::ops::{self, AttentionInput, AttentionLayout, KeyValue, Products, Weighed};
 
 /// Queries look at keys and bring back values.
 #[derive(Module, Debug)]
@@ -20,11 +20,13 @@ pub struct Attention {
     /// Projects what the heads bring back.
     pub output: Linear,
     heads: usize,
+    #[module(skip)]
+    products: Products,
 }
 
 /// What a packed attention looks at.
 #[derive(Clone, Copy, Debug)]
-pub struct Looked<'a> {
+pub struct AttentionKeys<'a> {
     /// Projected keys and values.
     pub keys: &'a KeyValue,
     /// What is added to them for each memory slot.
@@ -38,16 +40,15 @@ impl Attention {
         // Query, key and value projections are drawn as one stacked matrix would be.
         let inner = xavier(width, width, 0.5f64.sqrt());
         let bias = Values::Uniform((width as f64).powf(-0.5));
-        let mut projection = |weight, bias| Linear {
-            weight: init.parameter([width, width], weight),
-            bias: init.parameter([width], bias),
-        };
+        let products = init.products.clone();
+        let mut projection = |weight, bias| init.linear_of([width, width], weight, bias);
         Self {
             query: projection(inner, bias),
             key: projection(inner, bias),
             value: projection(inner, bias),
             output: projection(xavier(width, width, 1.0), Values::Constant(0.0)),
             heads,
+            products,
         }
     }
 
@@ -87,23 +88,24 @@ impl Attention {
     ///
     /// # Shapes
     /// - states and result: `[query rows, width]`
-    pub fn forward(&self, states: Tensor<2>, looked: Looked<'_>) -> Tensor<2> {
-        self.output.forward(ops::attention(self.input(states, looked)))
+    pub fn forward(&self, states: Tensor<2>, keys: AttentionKeys<'_>) -> Tensor<2> {
+        self.output.forward(ops::attention(self.input(states, keys)))
     }
 
     /// [`Self::forward`], and how much each query looked at what.
-    pub fn forward_weighed(&self, states: Tensor<2>, looked: Looked<'_>) -> Weighed {
-        let Weighed { rows, weights } = ops::weighed_attention(self.input(states, looked));
+    pub fn forward_weighed(&self, states: Tensor<2>, keys: AttentionKeys<'_>) -> Weighed {
+        let Weighed { rows, weights } = ops::weighed_attention(self.input(states, keys));
         Weighed { rows: self.output.forward(rows), weights }
     }
 
-    fn input<'a>(&self, states: Tensor<2>, looked: Looked<'a>) -> AttentionInput<'a> {
+    fn input<'a>(&'a self, states: Tensor<2>, keys: AttentionKeys<'a>) -> AttentionInput<'a> {
         AttentionInput {
             query: self.query.forward(states),
-            keys: looked.keys,
-            shifts: looked.shifts,
-            layout: looked.layout,
+            keys: keys.keys,
+            shifts: keys.shifts,
+            layout: keys.layout,
             heads: self.heads,
+            products: &self.products,
         }
     }
 

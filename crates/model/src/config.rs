@@ -176,6 +176,9 @@ pub enum Integration {
     Serial,
     /// A context attention beside the cross-attention; their results are added.
     Parallel,
+    /// A context attention before the cross-attention: the example of the book.
+    #[cfg(test)]
+    ContextFirst,
 }
 
 impl CategoriserConfig {
@@ -251,7 +254,7 @@ impl ModelConfig {
 
     /// Whether decoder layers have an attention of their own for context.
     pub fn has_context_attention(&self) -> bool {
-        matches!(self.integration, Some(Integration::Serial | Integration::Parallel))
+        self.integration.is_some_and(|integration| integration != Integration::Joined)
     }
 
     /// Slots of the memory: the context sentences, the current one if it is kept, and the
@@ -413,10 +416,10 @@ fn refuse_if(wrong: bool, reason: impl FnOnce() -> String) -> Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Preset, Width};
+    use crate::{ModelSize, Preset};
 
     fn grouping() -> ModelConfig {
-        Preset::Grouping.config(Width::Tiny, 100, 100, 2)
+        Preset::Grouping.config(ModelSize::Tiny, 100, 100, 2)
     }
 
     fn reason(change: impl FnOnce(&mut ModelConfig)) -> String {
@@ -428,7 +431,8 @@ mod tests {
     #[test]
     fn toml_round_trip_keeps_every_preset() {
         for preset in Preset::ALL {
-            let config = preset.config(Width::Base, 19_804, 19_804, preset.default_context_size());
+            let config =
+                preset.config(ModelSize::Base, 19_804, 19_804, preset.default_context_size());
             assert_eq!(ModelConfig::from_toml(&config.to_toml()).unwrap(), config, "{preset}");
         }
     }

@@ -6,14 +6,14 @@ use burn::module::{Module, Param};
 use burn::tensor::Tensor;
 
 use crate::ModelConfig;
-use crate::attention::{Attention, FeedForward, Looked};
+use crate::attention::{Attention, AttentionKeys, FeedForward};
 use crate::config::{Autoregression, Context, FirstWord, Integration, NormPosition};
 use crate::context_rows::ContextRows;
 use crate::dropout::Dropout;
 use crate::embedding::{LearnedPositions, TokenEmbedding};
 use crate::init::{Init, Values};
 use crate::linear::{Linear, ResidualNorm};
-use crate::ops::{self, AttentionLayout, Block, KeyValue};
+use crate::ops::{self, AttentionLayout, Block, KeyValue, Products};
 use crate::packed::Packed;
 use crate::recurrence::Ssru;
 use crate::sublayers::{OnTensors, Order, Sublayer};
@@ -42,6 +42,8 @@ pub struct Decoder {
     order: Order,
     #[module(skip)]
     first_word: FirstWord,
+    #[module(skip)]
+    products: Products,
 }
 
 /// Self-attention or a recurrent unit, cross-attention, context attention where there is one,
@@ -79,7 +81,7 @@ pub struct ContextAttention {
 
 /// Which rows of the source and of the context a translation sees.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Seen {
+pub struct VisibleRows {
     /// Rows of the source states.
     pub source: Vec<Block>,
     /// Rows of the memory, or of the second encoder's states.
@@ -91,7 +93,7 @@ pub struct Seen {
 pub struct Sources {
     pub(crate) layers: Vec<LayerSources>,
     /// What each translation sees of it.
-    pub(crate) seen: Vec<Seen>,
+    pub(crate) visible: Vec<VisibleRows>,
     /// For each translation the slots and lengths of the sentences that were joined to one text;
     /// empty in models that join none.
     pub(crate) joined: Vec<Vec<JoinedSentence>>,
@@ -163,6 +165,7 @@ impl Decoder {
             integration: config.integration,
             order,
             first_word: config.first_word,
+            products: init.products.clone(),
         }
     }
 
@@ -174,7 +177,8 @@ impl Decoder {
     /// From the last layer's states to scores of words.
     pub(crate) fn projection(&self) -> ops::Projection {
         let bias = self.output_bias.as_ref().map(Param::val);
-        ops::Projection { weight: self.embedding.weight.val(), bias }
+        let (weight, products) = (self.embedding.weight.val(), self.products.clone());
+        ops::Projection { weight, bias, products }
     }
 
     /// Whether the word at a place of a translation is a zero vector instead of an embedding.
@@ -204,22 +208,22 @@ impl Decoder {
     ///
     /// # Shapes
     /// - source: `[source rows, width]`
-    pub(crate) fn look_at(
+    pub(crate) fn sources(
         &self,
         source: Tensor<2>,
         context: Option<&ContextRows>,
-        seen: Vec<Seen>,
+        visible: Vec<VisibleRows>,
     ) -> Sources {
         let context = context.map(|rows| self.project_context(rows));
-        self.look_at_projected(source, context, seen)
+        self.sources_with(source, context, visible)
     }
 
-    /// As [`Self::look_at`], with context that is projected already, one pair per layer.
-    pub(crate) fn look_at_projected(
+    /// As [`Self::sources`], with context that is projected already, one pair per layer.
+    pub(crate) fn sources_with(
         &self,
         source: Tensor<2>,
         context: Option<Vec<KeyValue>>,
-        mut seen: Vec<Seen>,
+        mut visible: Vec<VisibleRows>,
     ) -> Sources {
         let joined = self.integration == Some(Integration::Joined) && context.is_some();
         let source_rows = source.dims()[0];
@@ -242,15 +246,15 @@ impl Decoder {
         });
         let layers = layers.collect();
         if joined {
-            for seen in &mut seen {
-                let shifted = seen.context.drain(..).map(|block| Block {
+            for rows in &mut visible {
+                let shifted = rows.context.drain(..).map(|block| Block {
                     rows: block.rows.start + source_rows..block.rows.end + source_rows,
                     slot: block.slot,
                 });
-                seen.source.extend(shifted);
+                rows.source.extend(shifted);
             }
         }
-        Sources { layers, seen, joined: Vec::new() }
+        Sources { layers, visible, joined: Vec::new() }
     }
 
     /// Projects rows of the context for every layer.
@@ -265,7 +269,7 @@ impl Decoder {
     }
 
     /// The last layer's states of all given words at once; the logits of them score the next words.
-    /// `watched` gets the weights of each layer, if anyone wants to see them.
+    /// `watched` receives the weights of each layer, if they are wanted.
     ///
     /// # Shapes
     /// - result: `[words, width]`
@@ -280,17 +284,18 @@ impl Decoder {
         let tokens = words.tokens().iter().zip(&places);
         let tokens = tokens.map(|(&word, &place)| (!self.starts_from_zero(place)).then_some(word));
         let mut x = self.embedding.embed(tokens, places.clone(), dropout);
-        let layout = |blocks: fn(&Seen) -> &Vec<Block>| {
+        let layout = |blocks: fn(&VisibleRows) -> &Vec<Block>| {
             let blocks: Vec<Vec<Block>> =
-                sources.seen.iter().map(|seen| blocks(seen).clone()).collect();
+                sources.visible.iter().map(|rows| blocks(rows).clone()).collect();
             AttentionLayout::new(words.segments(), blocks)
         };
         let own = AttentionLayout::causal(words.segments());
-        let source = layout(|seen| &seen.source);
-        let context = layout(|seen| &seen.context);
-        for (layer, looked) in self.layers.iter().zip(&sources.layers) {
+        let source = layout(|rows| &rows.source);
+        let context = layout(|rows| &rows.context);
+        for (layer, sources) in self.layers.iter().zip(&sources.layers) {
             let weights = watched.is_some().then(LayerWeights::default);
-            let words = AllWords { own: &own, source: &source, context: &context, looked, weights };
+            let words =
+                AllWords { own: &own, source: &source, context: &context, sources, weights };
             let mut stage = OnTensors { layer: LayerOf { layer, words }, dropout };
             x = self.order.decode(&mut stage, x);
             if let (Some(watched), Some(weights)) = (&mut watched, stage.layer.words.weights) {
@@ -335,7 +340,7 @@ impl KeyValue {
 }
 
 impl Projected {
-    fn looked<'a>(&'a self, layout: &'a AttentionLayout) -> Looked<'a> {
-        Looked { keys: &self.keys, shifts: self.shifts.as_ref(), layout }
+    fn in_layout<'a>(&'a self, layout: &'a AttentionLayout) -> AttentionKeys<'a> {
+        AttentionKeys { keys: &self.keys, shifts: self.shifts.as_ref(), layout }
     }
 }

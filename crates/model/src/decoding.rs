@@ -40,10 +40,10 @@ impl<'a> Decoding<'a> {
     pub(crate) fn new(model: &'a Model, sources: &Sources) -> Self {
         let device = model.device();
         let heads = model.config().heads;
-        let seen = |blocks: fn(&crate::decoder::Seen) -> &Vec<Block>| -> Vec<Vec<Block>> {
-            sources.seen.iter().map(|seen| blocks(seen).clone()).collect()
+        let visible = |blocks: fn(&crate::decoder::VisibleRows) -> &Vec<Block>| -> Vec<Vec<Block>> {
+            sources.visible.iter().map(|rows| blocks(rows).clone()).collect()
         };
-        let (source, context) = (seen(|seen| &seen.source), seen(|seen| &seen.context));
+        let (source, context) = (visible(|rows| &rows.source), visible(|rows| &rows.context));
         let fix = |projected: &Projected, seen: &[Vec<Block>]| {
             FixedKeys::new(&projected.keys, projected.shifts.as_ref(), seen, heads, &device)
         };
@@ -53,7 +53,7 @@ impl<'a> Decoding<'a> {
             own: None,
             cell: None,
         });
-        let sentences: Vec<usize> = (0..sources.seen.len()).collect();
+        let sentences: Vec<usize> = (0..sources.visible.len()).collect();
         let mut decoding = Self {
             model,
             layers: layers.collect(),

@@ -4,7 +4,7 @@ use burn::module::Module;
 use burn::tensor::Tensor;
 
 use crate::ModelConfig;
-use crate::attention::{Attention, FeedForward, Looked};
+use crate::attention::{Attention, AttentionKeys, FeedForward};
 use crate::config::NormPosition;
 use crate::dropout::Dropout;
 use crate::init::Init;
@@ -91,7 +91,7 @@ impl TensorLayer for AllTokens<'_> {
         }
         let attention = &self.layer.self_attention;
         let keys = attention.project(x.clone());
-        attention.forward(x, Looked { keys: &keys, shifts: None, layout: self.layout })
+        attention.forward(x, AttentionKeys { keys: &keys, shifts: None, layout: self.layout })
     }
 
     fn norm(&self, sublayer: Sublayer) -> &ResidualNorm {

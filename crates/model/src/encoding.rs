@@ -9,7 +9,7 @@ use burn::tensor::Tensor;
 use crate::batch::{Example, SourceBatch};
 use crate::config::Context;
 use crate::context_rows::{ContextRows, Kind};
-use crate::decoder::Seen;
+use crate::decoder::VisibleRows;
 use crate::dropout::Dropout;
 use crate::model::Model;
 use crate::ops::{Block, indices};
@@ -25,7 +25,7 @@ pub struct Encoded {
     /// Memory entries, or the second encoder's states.
     pub context: Option<ContextRows>,
     /// Which rows each example sees.
-    pub seen: Vec<Seen>,
+    pub visible: Vec<VisibleRows>,
 }
 
 impl Model {
@@ -95,12 +95,12 @@ impl Model {
         let mut sequences = Distinct::default();
         let places: Vec<usize> = texts.map(|text| sequences.place(text)).collect();
         let sequences = sequences.pack();
-        let seen = places.iter().map(|&place| Seen {
+        let visible = places.iter().map(|&place| VisibleRows {
             source: vec![Block::plain(sequences.segments().range(place))],
             context: Vec::new(),
         });
-        let seen = seen.collect();
-        Encoded { states: self.states(&sequences, dropout), context: None, seen }
+        let visible = visible.collect();
+        Encoded { states: self.states(&sequences, dropout), context: None, visible }
     }
 
     /// Multi-encoder: the context is read by an encoder of its own.
@@ -119,8 +119,8 @@ impl Model {
         if contexts.is_empty() {
             return encoded;
         }
-        for (seen, place) in encoded.seen.iter_mut().zip(places) {
-            seen.context = place
+        for (rows, place) in encoded.visible.iter_mut().zip(places) {
+            rows.context = place
                 .map(|place| Block::plain(contexts.segments().range(place)))
                 .into_iter()
                 .collect();
@@ -185,16 +185,16 @@ impl Model {
             let shortened = plan.shorten(shortener, states.clone().detach(), &plan.shortener_only);
             kinds.keep(Reach::Shortener, &plan.shortener_only, shortened);
         }
-        let seen = batch.examples.iter().zip(&plan.slots).map(|(example, slots)| {
+        let visible = batch.examples.iter().zip(&plan.slots).map(|(example, slots)| {
             let context = slots.iter().map(|slot| Block {
                 rows: kinds.rows(slot.reach, slot.entry),
                 slot: Some(slot.slot),
             });
             let source = plan.segments.range(plan.place_of[&example.source]);
-            Seen { source: vec![Block::plain(source)], context: context.collect() }
+            VisibleRows { source: vec![Block::plain(source)], context: context.collect() }
         });
-        let seen = seen.collect();
-        Encoded { states, context: kinds.into_rows(), seen }
+        let visible = visible.collect();
+        Encoded { states, context: kinds.into_rows(), visible }
     }
 }
 
@@ -272,7 +272,7 @@ impl BothLanguages {
     }
 }
 
-/// Who is encoded with and without a gradient, which entries are made, and who sees which.
+/// Which sentences are encoded with and without a gradient, which entries are made, and which sentence sees which.
 struct MemoryPlan {
     /// Sentences that a gradient may reach.
     trained: BothLanguages,

@@ -7,6 +7,7 @@
 use burn::module::{Param, ParamId};
 use burn::tensor::{Device, Shape, Tensor, TensorData};
 
+use crate::ops::Products;
 use crate::random;
 
 /// Makes the parameters of one network.
@@ -14,6 +15,8 @@ pub(crate) struct Init<'a> {
     seed: u64,
     parameters: u64,
     pub device: &'a Device,
+    /// How the network computes products.
+    pub products: &'a Products,
 }
 
 /// What a parameter is filled with.
@@ -27,8 +30,8 @@ pub(crate) enum Values {
 }
 
 impl<'a> Init<'a> {
-    pub fn new(seed: u64, device: &'a Device) -> Self {
-        Self { seed, parameters: 0, device }
+    pub fn new(seed: u64, device: &'a Device, products: &'a Products) -> Self {
+        Self { seed, parameters: 0, device, products }
     }
 
     /// The next parameter.
@@ -51,10 +54,18 @@ impl<'a> Init<'a> {
     /// Weight and bias of a linear layer, both uniform within `1 / sqrt(inputs)`.
     pub fn linear(&mut self, inputs: usize, outputs: usize) -> crate::linear::Linear {
         let bound = Values::Uniform((inputs as f64).powf(-0.5));
-        crate::linear::Linear {
-            weight: self.parameter([inputs, outputs], bound),
-            bias: self.parameter([outputs], bound),
-        }
+        self.linear_of([inputs, outputs], bound, bound)
+    }
+
+    /// A linear layer of inputs and outputs, with these weights and biases.
+    pub fn linear_of(
+        &mut self,
+        shape: [usize; 2],
+        weight: Values,
+        bias: Values,
+    ) -> crate::linear::Linear {
+        let (weight, bias) = (self.parameter(shape, weight), self.parameter([shape[1]], bias));
+        crate::linear::Linear { weight, bias, products: self.products.clone() }
     }
 }
 

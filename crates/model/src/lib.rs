@@ -33,10 +33,10 @@
 //! # An example
 //!
 //! ```
-//! use abridge_model::{Dropout, Packed, Preset, Purpose, Seat, Width, tokens::END};
+//! use abridge_model::{Dropout, Packed, Preset, Purpose, SentenceInContext, ModelSize, tokens::END};
 //! use burn::tensor::Device;
 //!
-//! let config = Preset::Grouping.config(Width::Tiny, 100, 100, 1);
+//! let config = Preset::Grouping.config(ModelSize::Tiny, 100, 100, 1);
 //! let model = config.init(42, &Device::flex())?;
 //!
 //! // A document of two sentences: read the first and remember it.
@@ -45,7 +45,7 @@
 //! // Translate the second with a memory of the first.
 //! let second = model.read(&Packed::new([[12, 61, END]]))?.remove(0);
 //! assert_eq!(config.layout(Purpose::Inference).positions(1), [Some(0)]);
-//! let sources = model.recall(&[Seat { reading: &second, context: vec![Some(&first)] }])?;
+//! let sources = model.sources_from_memory(&[SentenceInContext { reading: &second, context: vec![Some(&first)] }])?;
 //! let mut decoding = model.decode(&sources);
 //! let logits = decoding.step(&[END]);
 //! assert_eq!(logits.dims(), [1, 100]);
@@ -117,5 +117,5 @@ pub use encoding::Encoded;
 pub use error::{Error, Result};
 pub use memory::{MemoryEntry, Remembered, Translated};
 pub use model::Model;
-pub use presets::{Preset, Width};
-pub use reading::{Reading, Seat, StoredEntry};
+pub use presets::{ModelSize, Preset};
+pub use reading::{Reading, SentenceInContext, StoredEntry};

@@ -83,11 +83,11 @@ impl ModelConfig {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Preset, Width};
+    use crate::{ModelSize, Preset};
 
     #[test]
     fn sizes_that_no_network_has_are_refused() {
-        let grouping = || Preset::Grouping.config(Width::Base, 20_000, 20_000, 3);
+        let grouping = || Preset::Grouping.config(ModelSize::Base, 20_000, 20_000, 3);
         assert!(grouping().check().is_ok());
         let reason = |change: &dyn Fn(&mut ModelConfig)| {
             let mut config = grouping();
@@ -116,7 +116,8 @@ mod tests {
     #[test]
     fn the_estimate_is_near_the_number() {
         for preset in Preset::ALL {
-            let config = preset.config(Width::Small, 20_000, 20_000, preset.default_context_size());
+            let config =
+                preset.config(ModelSize::Small, 20_000, 20_000, preset.default_context_size());
             let model = config.init(0, &burn::tensor::Device::flex()).unwrap();
             let exact: usize =
                 model.parameters().iter().map(|p| p.shape.iter().product::<usize>()).sum();

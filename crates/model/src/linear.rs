@@ -6,7 +6,7 @@ use burn::tensor::Tensor;
 use crate::config::Activation;
 use crate::dropout::DropoutMask;
 use crate::init::{Init, Values};
-use crate::ops;
+use crate::ops::{self, Products};
 
 /// `x W + b`.
 #[derive(Module, Debug)]
@@ -15,6 +15,8 @@ pub struct Linear {
     pub weight: Param<Tensor<2>>,
     /// `[outputs]`
     pub bias: Param<Tensor<1>>,
+    #[module(skip)]
+    pub(crate) products: Products,
 }
 
 impl Linear {
@@ -22,17 +24,17 @@ impl Linear {
     /// - x: `[rows, inputs]`
     /// - result: `[rows, outputs]`
     pub fn forward(&self, x: Tensor<2>) -> Tensor<2> {
-        ops::linear(x, self.weight.val(), self.bias.val(), None)
+        ops::linear(x, self.weight.val(), self.bias.val(), None, &self.products)
     }
 
     /// `activation(x W + b)`
     pub fn forward_activated(&self, x: Tensor<2>, activation: Activation) -> Tensor<2> {
-        ops::linear(x, self.weight.val(), self.bias.val(), Some(activation))
+        ops::linear(x, self.weight.val(), self.bias.val(), Some(activation), &self.products)
     }
 
     /// [`Self::forward`] of `x`, whose value is known as `product`: see [`ops::linear_again`].
     pub fn forward_again(&self, product: Tensor<2>, x: Tensor<2>) -> Tensor<2> {
-        ops::linear_again(product, x, self.weight.val(), self.bias.val())
+        ops::linear_again(product, x, self.weight.val(), self.bias.val(), &self.products)
     }
 
     /// The linear part alone, for what is added to an input that has met the bias already.

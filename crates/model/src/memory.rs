@@ -116,12 +116,12 @@ impl MemoryEntry {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Preset, Width};
+    use crate::{ModelSize, Preset};
 
     #[test]
     fn as_published_mirrors_the_memory_in_inference_only() {
         for preset in [Preset::Grouping, Preset::SingleEncoder, Preset::MultiEncoder] {
-            let mut config = preset.config(Width::Tiny, 10, 10, 3);
+            let mut config = preset.config(ModelSize::Tiny, 10, 10, 3);
             for purpose in [Purpose::Training, Purpose::Inference] {
                 assert_eq!(config.layout(purpose).positions(2), [None, Some(0), Some(1)]);
             }
@@ -137,7 +137,7 @@ mod tests {
     fn the_gradient_rules_of_the_paper() {
         use abridge_base::Reach::{Decoder, Encoder, Shortener};
         let reaches = |preset: Preset| {
-            let layout = preset.config(Width::Tiny, 10, 10, 3).layout(Purpose::Training);
+            let layout = preset.config(ModelSize::Tiny, 10, 10, 3).layout(Purpose::Training);
             [0, 1, 2, 3].map(|slot| layout.reach(slot))
         };
         assert_eq!(reaches(Preset::Grouping), [Decoder, Encoder, Encoder, Encoder]);

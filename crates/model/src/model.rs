@@ -1,6 +1,9 @@
 //! The network as a whole.
 
-use burn::module::{Module, ModuleMapper, Param};
+use std::any::Any;
+use std::collections::VecDeque;
+
+use burn::module::{Module, ModuleMapper, ModuleVisitor, Param};
 use burn::tensor::{Device, Tensor};
 
 use crate::batch::{Batch, Example, SourceBatch};
@@ -12,7 +15,7 @@ use crate::dropout::Dropout;
 use crate::embedding::TokenEmbedding;
 use crate::encoder::Encoder;
 use crate::init::Init;
-use crate::ops::{self, Loss};
+use crate::ops::{self, Loss, Products};
 use crate::packed::Packed;
 use crate::shortener::Shortener;
 use crate::tokens::END;
@@ -42,7 +45,10 @@ impl ModelConfig {
     /// The weights are drawn when they are first used; until then only names and shapes exist.
     pub fn init(&self, seed: u64, device: &Device) -> Result<Model> {
         self.check()?;
-        let mut init = Init::new(seed, device);
+        Ok(self.build(Init::new(seed, device, &Products::default())))
+    }
+
+    fn build(&self, mut init: Init<'_>) -> Model {
         let source_embedding = (!self.shared_embeddings)
             .then(|| TokenEmbedding::new(self.source_vocabulary, self, &mut init));
         let encoder = Encoder::new(self, &mut init);
@@ -51,7 +57,7 @@ impl ModelConfig {
         let shortener = self.shortener.map(|shortener| Shortener::new(shortener, self, &mut init));
         let decoder = Decoder::new(self, &mut init);
         let config = self.clone();
-        Ok(Model { source_embedding, encoder, context_encoder, shortener, decoder, config })
+        Model { source_embedding, encoder, context_encoder, shortener, decoder, config }
     }
 
     /// The word that every translation starts with; one of them where a zero vector stands for it.
@@ -110,20 +116,41 @@ impl Model {
         self.clone().map(&mut OwnLeaves)
     }
 
+    /// The same network, with the same parameters, that computes products another way.
+    #[must_use]
+    pub fn with_products(&self, products: &Products) -> Self {
+        struct Parameters(VecDeque<Box<dyn Any>>);
+        impl ModuleVisitor for Parameters {
+            fn visit_float<const D: usize>(&mut self, param: &Param<Tensor<D>>) {
+                self.0.push_back(Box::new(param.clone()));
+            }
+        }
+        impl ModuleMapper for Parameters {
+            fn map_float<const D: usize>(&mut self, _: Param<Tensor<D>>) -> Param<Tensor<D>> {
+                let known = self.0.pop_front().and_then(|param| param.downcast().ok());
+                *known.expect("both networks have the same configuration")
+            }
+        }
+        let mut parameters = Parameters(VecDeque::new());
+        self.visit(&mut parameters);
+        let network = self.config.build(Init::new(0, &self.device(), products));
+        network.map(&mut parameters)
+    }
+
     /// Scores every next word of given translations (teacher forcing).
     ///
     /// # Shapes
     /// - result: `[target tokens, vocabulary]`, logits, packed as `batch.targets`
     pub fn forward(&self, batch: &Batch, dropout: &mut Dropout) -> Result<Tensor<2>> {
         self.config.check_batch(batch)?;
-        let sources = self.look_at(&batch.source, dropout);
+        let sources = self.encoded_sources(&batch.source, dropout);
         Ok(self.score(&batch.targets, &sources, dropout))
     }
 
     /// The label-smoothed loss of given translations.
     pub fn loss(&self, batch: &Batch, smoothing: f64, dropout: &mut Dropout) -> Result<Loss> {
         self.config.check_batch(batch)?;
-        let sources = self.look_at(&batch.source, dropout);
+        let sources = self.encoded_sources(&batch.source, dropout);
         let states = self.states_of_targets(&batch.targets, &sources, dropout);
         let projection = self.decoder.projection();
         Ok(ops::projected_loss(states, projection, batch.targets.tokens(), smoothing))
@@ -132,7 +159,7 @@ impl Model {
     /// Encodes what is to be translated, and projects it for the decoder.
     pub fn sources(&self, batch: &SourceBatch) -> Result<Sources> {
         self.config.check_sources(batch)?;
-        Ok(self.look_at(batch, &mut Dropout::off()))
+        Ok(self.encoded_sources(batch, &mut Dropout::off()))
     }
 
     /// Scores given translations of encoded sources, one per example.
@@ -159,10 +186,10 @@ impl Model {
         Decoding::new(self, sources)
     }
 
-    fn look_at(&self, batch: &SourceBatch, dropout: &mut Dropout) -> Sources {
+    fn encoded_sources(&self, batch: &SourceBatch, dropout: &mut Dropout) -> Sources {
         let encoded = self.encode(batch, dropout);
         let mut sources =
-            self.decoder.look_at(encoded.states, encoded.context.as_ref(), encoded.seen);
+            self.decoder.sources(encoded.states, encoded.context.as_ref(), encoded.visible);
         if matches!(self.config.context, Context::SingleEncoder | Context::MultiEncoder) {
             sources.joined = batch.examples.iter().map(|e| joined(e, &batch.sentences)).collect();
         }
@@ -227,11 +254,11 @@ fn joined(example: &Example, sentences: &Packed) -> Vec<JoinedSentence> {
 impl Sources {
     /// The number of translations that look at it.
     pub fn len(&self) -> usize {
-        self.seen.len()
+        self.visible.len()
     }
 
     /// Whether there is nothing to translate.
     pub fn is_empty(&self) -> bool {
-        self.seen.is_empty()
+        self.visible.is_empty()
     }
 }

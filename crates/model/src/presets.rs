@@ -34,9 +34,9 @@ pub enum Preset {
     Selecting,
 }
 
-/// A set of sizes.
+/// A preset of widths, heads and layers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Width {
+pub enum ModelSize {
     /// Width 512, 6+6 layers, 8 heads, feed-forward 2048: the paper's (Transformer base).
     Base,
     /// Width 256, 3+3 layers, 4 heads, feed-forward 1024: trains on a laptop.
@@ -115,14 +115,14 @@ impl Preset {
     /// A `context_size` has no meaning for [`Preset::Sentence`] and is ignored there.
     pub fn config(
         self,
-        width: Width,
+        size: ModelSize,
         source_vocabulary: usize,
         target_vocabulary: usize,
         context_size: usize,
     ) -> ModelConfig {
         let plain = ModelConfig {
             context_size,
-            ..width.sentence_level(source_vocabulary, target_vocabulary)
+            ..size.sentence_level(source_vocabulary, target_vocabulary)
         };
         let memory = |shortener| ModelConfig {
             context: Context::Memory,
@@ -171,7 +171,7 @@ impl Preset {
     }
 }
 
-impl Width {
+impl ModelSize {
     /// All sizes, largest first.
     pub const ALL: [Self; 3] = [Self::Base, Self::Small, Self::Tiny];
 
@@ -231,7 +231,7 @@ impl fmt::Display for Preset {
     }
 }
 
-impl fmt::Display for Width {
+impl fmt::Display for ModelSize {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(self.name())
     }
@@ -250,12 +250,12 @@ impl FromStr for Preset {
     }
 }
 
-impl FromStr for Width {
+impl FromStr for ModelSize {
     type Err = Error;
 
     fn from_str(name: &str) -> Result<Self> {
-        Self::ALL.into_iter().find(|width| width.name() == name).ok_or_else(|| {
-            Error::Config(format!("there is no width \"{name}\"; choose base, small or tiny"))
+        Self::ALL.into_iter().find(|size| size.name() == name).ok_or_else(|| {
+            Error::Config(format!("there is no size \"{name}\"; choose base, small or tiny"))
         })
     }
 }
@@ -265,11 +265,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_preset_at_every_width_makes_sense() {
+    fn every_preset_in_every_size_makes_sense() {
         for preset in Preset::ALL {
-            for width in Width::ALL {
+            for size in ModelSize::ALL {
                 for context_size in preset.default_context_size()..4 {
-                    preset.config(width, 100, 100, context_size).check().unwrap();
+                    preset.config(size, 100, 100, context_size).check().unwrap();
                 }
             }
         }
@@ -279,7 +279,8 @@ mod tests {
     fn parameter_counts_equal_the_paper() {
         use burn::module::Module;
         for preset in Preset::ALL {
-            let config = preset.config(Width::Base, 19_804, 19_804, preset.default_context_size());
+            let config =
+                preset.config(ModelSize::Base, 19_804, 19_804, preset.default_context_size());
             let model = config.init(0, &burn::tensor::Device::flex()).unwrap();
             let millions = format!("{:.2}", model.num_params() as f64 / 1e6);
             assert_eq!(millions, format!("{:.2}", preset.paper_parameters()), "{preset}");

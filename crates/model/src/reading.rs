@@ -13,7 +13,7 @@ use crate::batch::{Example, SourceBatch};
 use crate::checks::check_sequences;
 use crate::config::Context;
 use crate::context_rows::ContextRows;
-use crate::decoder::{Seen, Sources};
+use crate::decoder::{Sources, VisibleRows};
 use crate::dropout::Dropout;
 use crate::encoding::BothLanguages;
 use crate::memory::{MemoryEntry, Remembered, Translated};
@@ -28,15 +28,15 @@ use crate::{Error, Result};
 #[derive(Clone, Debug)]
 pub struct Reading {
     /// The encoder's states, `[tokens, width]`: what its own translation looks at. Models that
-    /// join texts have none, for they read a sentence together with its context.
+    /// join texts have none, because they read a sentence together with its context.
     pub states: Option<Tensor<2>>,
     /// What the translations of later sentences need of it.
     pub remembered: Remembered,
 }
 
-/// A sentence about to be translated.
+/// A sentence about to be translated, with the sentences before it.
 #[derive(Clone, Debug)]
-pub struct Seat<'a> {
+pub struct SentenceInContext<'a> {
     /// The sentence.
     pub reading: &'a Reading,
     /// For each slot of the context the sentence in it, as
@@ -154,25 +154,28 @@ impl Model {
     }
 
     /// Prepares the translation of sentences that were read, with what is remembered of others.
-    pub fn recall(&self, seats: &[Seat<'_>]) -> Result<Sources> {
+    pub fn sources_from_memory(&self, in_context: &[SentenceInContext<'_>]) -> Result<Sources> {
         let slots = self.config().context_size;
-        if let Some(seat) = seats.iter().find(|seat| slots > 0 && seat.context.len() != slots) {
+        if let Some(sentence) =
+            in_context.iter().find(|sentence| slots > 0 && sentence.context.len() != slots)
+        {
             return Err(Error::Input(format!(
                 "a sentence has {} context slots, but the model has {slots}",
-                seat.context.len()
+                sentence.context.len()
             )));
         }
         match self.config().context {
-            Context::None | Context::Memory => self.recall_entries(seats),
-            Context::SingleEncoder | Context::MultiEncoder => self.sources(&joined(seats)),
+            Context::None | Context::Memory => self.sources_from_entries(in_context),
+            Context::SingleEncoder | Context::MultiEncoder => self.sources(&joined(in_context)),
         }
     }
 
-    fn recall_entries(&self, seats: &[Seat<'_>]) -> Result<Sources> {
+    fn sources_from_entries(&self, in_context: &[SentenceInContext<'_>]) -> Result<Sources> {
         let config = self.config();
         let layout = config.layout(Purpose::Inference);
-        let is_missing = |seat: &Seat<'_>| seat.context.iter().any(Option::is_none);
-        let empty_sentence = if layout.fills_empty_slots && seats.iter().any(is_missing) {
+        let is_missing =
+            |sentence: &SentenceInContext<'_>| sentence.context.iter().any(Option::is_none);
+        let empty_sentence = if layout.fills_empty_slots && in_context.iter().any(is_missing) {
             self.read(&Packed::new([[END]]))?.pop()
         } else {
             None
@@ -181,15 +184,15 @@ impl Model {
 
         let mut states = Distinct::default();
         let mut entries = Distinct::default();
-        let mut seen = Vec::with_capacity(seats.len());
-        for seat in seats {
-            let own = seat.reading.states.as_ref().ok_or_else(foreign)?;
+        let mut visible = Vec::with_capacity(in_context.len());
+        for sentence in in_context {
+            let own = sentence.reading.states.as_ref().ok_or_else(foreign)?;
             let source = vec![Block::plain(states.place(own, own.dims()[0]))];
             let mut context = Vec::new();
             if config.context == Context::Memory {
-                let own = &seat.reading.remembered;
+                let own = &sentence.reading.remembered;
                 let has_translation = |held: &Remembered| held.translation.is_some();
-                for (slot, held) in layout.occupants(own, &seat.context, has_translation) {
+                for (slot, held) in layout.occupants(own, &sentence.context, has_translation) {
                     let entry = match held {
                         Occupant::Sentence(held) => held.entry.as_ref(),
                         Occupant::TranslationOf(held) => {
@@ -204,11 +207,11 @@ impl Model {
                     context.push(Block { rows, slot: Some(slot) });
                 }
             }
-            seen.push(Seen { source, context });
+            visible.push(VisibleRows { source, context });
         }
         let projected = gather(&entries.items, config.decoder_layers);
         let states = Tensor::cat(states.items.into_iter().cloned().collect(), 0);
-        Ok(self.decoder.look_at_projected(states, projected, seen))
+        Ok(self.decoder.sources_with(states, projected, visible))
     }
 }
 
@@ -216,16 +219,16 @@ fn foreign() -> Error {
     Error::Input("a sentence was read by a model of another kind".into())
 }
 
-/// The texts of seats as a batch, each distinct sentence once.
-fn joined(seats: &[Seat<'_>]) -> SourceBatch {
+/// The texts of sentences and their contexts as a batch, each distinct sentence once.
+fn joined(in_context: &[SentenceInContext<'_>]) -> SourceBatch {
     let mut sentences: Vec<&[u32]> = Vec::new();
     let mut place = |tokens| {
         sentences.push(tokens);
         sentences.len() - 1
     };
-    let examples = seats.iter().map(|seat| Example {
-        source: place(&seat.reading.remembered.tokens),
-        context: seat
+    let examples = in_context.iter().map(|sentence| Example {
+        source: place(&sentence.reading.remembered.tokens),
+        context: sentence
             .context
             .iter()
             .map(|remembered| remembered.map(|remembered| place(&remembered.tokens)))

@@ -49,6 +49,6 @@ impl Ssru {
     fn candidates(&self, x: Tensor<2>) -> Tensor<2> {
         let weight = self.candidate.val();
         let none = Tensor::zeros([weight.dims()[1]], &weight.device());
-        ops::linear(x, weight, none, None)
+        ops::linear(x, weight, none, None, &self.forget.products)
     }
 }

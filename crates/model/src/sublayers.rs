@@ -5,6 +5,8 @@
 //! after (or before) it. What computes the updates is a [`Stage`].
 
 mod tensors;
+#[cfg(test)]
+mod tests;
 
 use crate::addition::Part;
 use crate::config::{Integration, ModelConfig, NormPosition};
@@ -72,8 +74,8 @@ pub(crate) struct Order {
 /// Where the context attention stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct ContextOrder {
-    /// It looks from where the cross-attention looks, instead of from what that returned.
-    is_parallel: bool,
+    /// Where it stands beside the cross-attention.
+    integration: Integration,
     /// It ends in a normalisation of its own.
     is_normed_after: bool,
     /// The gate stands after that, where the published implementation has it.
@@ -88,10 +90,11 @@ impl Order {
 
     /// That of decoder layers.
     pub fn of_decoder(config: &ModelConfig) -> Self {
-        let context = config.has_context_attention().then(|| {
+        let integration = config.integration.filter(|_| config.has_context_attention());
+        let context = integration.map(|integration| {
             let is_normed_after = config.norm == NormPosition::After && config.context_norm;
             ContextOrder {
-                is_parallel: config.integration == Some(Integration::Parallel),
+                integration,
                 is_normed_after,
                 is_gated_after_norm: is_normed_after && config.as_published,
             }
@@ -99,7 +102,7 @@ impl Order {
         Self { norm: config.norm, context }
     }
 
-    /// Whether the context attention has a normalisation, be it before or after it.
+    /// Whether the context attention has a normalisation, before or after it.
     pub fn norms_context(self) -> bool {
         self.context
             .is_some_and(|context| context.is_normed_after || self.norm == NormPosition::Before)
@@ -116,29 +119,41 @@ impl Order {
         let own = self.sublayer(stage, Sublayer::Own, x);
         let x = match self.context {
             None => self.sublayer(stage, Sublayer::Source, own),
-            Some(context) if context.is_parallel => {
-                let before = stage.copy(&own);
-                let cross = self.sublayer(stage, Sublayer::Source, own);
-                if context.is_normed_after {
-                    let beside = context.with_norm(stage, before);
-                    stage.sum(cross, beside)
-                } else {
-                    let update = self.context_update(stage, &before);
-                    stage.release(before);
-                    stage.add(Sublayer::Context, cross, update)
+            Some(context) => match context.integration {
+                Integration::Joined => self.sublayer(stage, Sublayer::Source, own),
+                Integration::Serial => {
+                    let cross = self.sublayer(stage, Sublayer::Source, own);
+                    self.context(stage, context, cross)
                 }
-            }
-            Some(context) => {
-                let cross = self.sublayer(stage, Sublayer::Source, own);
-                if context.is_normed_after {
-                    context.with_norm(stage, cross)
-                } else {
-                    let update = self.context_update(stage, &cross);
-                    stage.add(Sublayer::Context, cross, update)
+                Integration::Parallel => {
+                    let before = stage.copy(&own);
+                    let cross = self.sublayer(stage, Sublayer::Source, own);
+                    if context.is_normed_after {
+                        let beside = context.with_norm(stage, before);
+                        stage.sum(cross, beside)
+                    } else {
+                        let update = self.context_update(stage, &before);
+                        stage.release(before);
+                        stage.add(Sublayer::Context, cross, update)
+                    }
                 }
-            }
+                #[cfg(test)]
+                Integration::ContextFirst => {
+                    let context = self.context(stage, context, own);
+                    self.sublayer(stage, Sublayer::Source, context)
+                }
+            },
         };
         self.sublayer(stage, Sublayer::FeedForward, x)
+    }
+
+    /// The context attention with its residual and, where it has one, its normalisation.
+    fn context<S: Stage>(self, stage: &mut S, context: ContextOrder, x: S::Rows) -> S::Rows {
+        if context.is_normed_after {
+            return context.with_norm(stage, x);
+        }
+        let update = self.context_update(stage, &x);
+        stage.add(Sublayer::Context, x, update)
     }
 
     /// A sublayer with its residual and its normalisation.

@@ -4,14 +4,15 @@
 mod common;
 
 use abridge_model::config::Context;
-use abridge_model::weights::{Precision, TensorFile};
+use abridge_model::weights::{TensorFile, WeightPrecision};
 use abridge_model::{Dropout, Model, Part, Preset};
 use burn::module::{Module, ModuleVisitor, Param};
 use burn::tensor::{Device, Gradients, Tensor};
 use common::{batch, config, document, values};
 
 fn memories() -> impl Iterator<Item = Preset> {
-    let is_memory = |preset: &Preset| preset.config(abridge_model::Width::Tiny, 9, 9, 1).context;
+    let is_memory =
+        |preset: &Preset| preset.config(abridge_model::ModelSize::Tiny, 9, 9, 1).context;
     Preset::ALL.into_iter().filter(move |preset| is_memory(preset) == Context::Memory)
 }
 
@@ -47,7 +48,7 @@ fn the_output_is_exactly_that_of_the_network_below() {
             let (plain, added) = (logits(&base, &batches[0]), logits(&with_memory, &batches[1]));
             assert!(plain == added, "{preset} on {kind}");
 
-            for precision in [Precision::Single, Precision::Int8] {
+            for precision in [WeightPrecision::Single, WeightPrecision::Int8] {
                 let step = |model: &Model, batch: &abridge_model::Batch| {
                     let lean = model.lean_decoder_in(precision).unwrap();
                     let sources = model.sources(&batch.source).unwrap();

@@ -4,7 +4,9 @@
 mod common;
 
 use abridge_model::config::{Context, Integration};
-use abridge_model::{Attended, MemoryRow, Model, ModelConfig, Packed, Preset, Purpose, Seat};
+use abridge_model::{
+    Attended, MemoryRow, Model, ModelConfig, Packed, Preset, Purpose, SentenceInContext,
+};
 use burn::tensor::Device;
 use common::{batch, config, document};
 
@@ -96,20 +98,22 @@ fn a_memory_is_looked_at_as_a_batch_is() {
         let together =
             model.attended(&model.sources(&batch.source).unwrap(), &batch.targets).unwrap();
         let readings = model.read(&Packed::new(&sentences)).unwrap();
-        let seats: Vec<Seat<'_>> = (0..5)
+        let in_context: Vec<SentenceInContext<'_>> = (0..5)
             .map(|position| {
                 let slots = model.config().layout(Purpose::Inference).positions(position);
                 let context = slots.iter().map(|s| s.map(|s| &readings[s].remembered)).collect();
-                Seat { reading: &readings[position], context }
+                SentenceInContext { reading: &readings[position], context }
             })
             .collect();
-        let recalled = model.attended(&model.recall(&seats).unwrap(), &batch.targets).unwrap();
+        let remembered = model
+            .attended(&model.sources_from_memory(&in_context).unwrap(), &batch.targets)
+            .unwrap();
         let flat = |all: &[Attended]| -> Vec<f64> {
             let weights = all.iter().map(Attended::mean);
             let rows = weights.flat_map(|w| w.source.into_iter().chain(w.memory));
             rows.flatten().map(f64::from).collect()
         };
-        assert!(common::difference(&flat(&together), &flat(&recalled)) < 1e-5, "{preset}");
+        assert!(common::difference(&flat(&together), &flat(&remembered)) < 1e-5, "{preset}");
     }
 }
 

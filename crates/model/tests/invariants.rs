@@ -5,7 +5,8 @@ mod common;
 
 use abridge_model::tokens::END;
 use abridge_model::{
-    Batch, Dropout, Example, Model, Packed, Preset, Purpose, Reading, Seat, SourceBatch,
+    Batch, Dropout, Example, Model, Packed, Preset, Purpose, Reading, SentenceInContext,
+    SourceBatch,
 };
 use burn::tensor::Device;
 use common::{batch, difference, document, model, values};
@@ -93,7 +94,8 @@ fn stream(model: &Model, sources: &[Vec<u32>], targets: &[Vec<u32>]) -> Vec<Vec<
         let reading = model.read(&Packed::new([source])).unwrap().pop().unwrap();
         let slots = model.config().layout(Purpose::Training).positions(position);
         let context = slots.iter().map(|slot| slot.map(|slot| &past[slot])).collect();
-        let sources = model.recall(&[Seat { reading: &reading, context }]).unwrap();
+        let sources =
+            model.sources_from_memory(&[SentenceInContext { reading: &reading, context }]).unwrap();
         let logits = model.score_targets(&Packed::new([target]), &sources).unwrap();
         all.push(values(&logits));
         past.push(reading.remembered);

@@ -5,8 +5,8 @@ mod common;
 
 use abridge_model::lean::{MostProbable, Wanted};
 use abridge_model::tokens::END;
-use abridge_model::weights::Precision;
-use abridge_model::{Example, Model, Packed, Preset, Purpose, SourceBatch, Width, random};
+use abridge_model::weights::WeightPrecision;
+use abridge_model::{Example, Model, ModelSize, Packed, Preset, Purpose, SourceBatch, random};
 use burn::tensor::Device;
 
 /// A document of sentences of random lengths.
@@ -40,7 +40,7 @@ fn steps_equal_those_of_the_engine_for_every_preset_and_kind() {
         for (preset, (gate, as_published)) in
             Preset::ALL.iter().flat_map(|preset| variants.map(|variant| (preset, variant)))
         {
-            let mut config = preset.config(Width::Tiny, 53, 53, 3);
+            let mut config = preset.config(ModelSize::Tiny, 53, 53, 3);
             change(&mut config);
             if config.has_context_attention() {
                 config.gate = gate;
@@ -82,11 +82,12 @@ fn steps_equal_those_of_the_engine_for_every_preset_and_kind() {
 
 #[test]
 fn what_is_not_on_the_list_of_a_sentence_does_not_exist() {
-    let model = Preset::Grouping.config(Width::Tiny, 50, 53, 2).init(5, &Device::flex()).unwrap();
+    let model =
+        Preset::Grouping.config(ModelSize::Tiny, 50, 53, 2).init(5, &Device::flex()).unwrap();
     let sources = sources(&model, 4);
     let lists: Vec<Vec<u32>> =
         (0..4).map(|sentence| (0..53).filter(|word| word % 4 != sentence).collect()).collect();
-    for precision in [Precision::Single, Precision::Half, Precision::Int8] {
+    for precision in [WeightPrecision::Single, WeightPrecision::Half, WeightPrecision::Int8] {
         let lean = model.lean_decoder_in(precision).expect("the network is on the CPU");
         let mut whole = lean.decode(&sources);
         let mut listed = lean.decode_among(&sources, &lists);

@@ -13,8 +13,8 @@ use abridge_model::config::{
 use abridge_model::tokens::{END, PAD};
 use abridge_model::weights::{FairseqCheckpoint, TensorFile};
 use abridge_model::{
-    Batch, Dropout, Encoded, Example, Model, ModelConfig, Packed, Preset, Purpose, Seat,
-    SourceBatch, Width,
+    Batch, Dropout, Encoded, Example, Model, ModelConfig, ModelSize, Packed, Preset, Purpose,
+    SentenceInContext, SourceBatch,
 };
 use burn::module::{Module, ModuleMapper, Param};
 use burn::tensor::activation::log_softmax;
@@ -142,19 +142,19 @@ impl Case {
     }
 
     fn check_intermediate(&self, model: &Model, batch: &Batch) {
-        let Encoded { states, context, seen } = model.encode(&batch.source, &mut Dropout::off());
+        let Encoded { states, context, visible } = model.encode(&batch.source, &mut Dropout::off());
         let context = context.map(|context| context.rows());
         let intermediate = &self.json["intermediate"];
         let rows = |tensor: &Tensor<2>, range: &std::ops::Range<usize>| {
             values(&tensor.clone().narrow(0, range.start, range.len()))
         };
-        for (index, seen) in seen.iter().enumerate() {
+        for (index, visible) in visible.iter().enumerate() {
             let mut ours = Vec::new();
             if self.config.context == Context::MultiEncoder {
                 // There, the second encoder's states come first.
-                ours.extend(rows(context.as_ref().unwrap(), &seen.context[0].rows));
+                ours.extend(rows(context.as_ref().unwrap(), &visible.context[0].rows));
             }
-            ours.extend(rows(&states, &seen.source[0].rows));
+            ours.extend(rows(&states, &visible.source[0].rows));
             let mask = booleans(&intermediate["encoder_padding_mask"][index]);
             let expected = unpadded_rows(&intermediate["encoder_out"][index], &mask);
             close(&self.name, "encoder_out", &ours, &expected, 2e-5);
@@ -162,9 +162,9 @@ impl Case {
         if self.config.context != Context::Memory {
             return;
         }
-        for (index, seen) in seen.iter().enumerate() {
-            assert_eq!(seen.context.len(), self.config.memory_slots());
-            for block in &seen.context {
+        for (index, visible) in visible.iter().enumerate() {
+            assert_eq!(visible.context.len(), self.config.memory_slots());
+            for block in &visible.context {
                 let slot = block.slot.unwrap();
                 let mask = booleans(&intermediate["context_padding_mask"][slot][index]);
                 let expected = unpadded_rows(&intermediate["context_out"][slot][index], &mask);
@@ -267,11 +267,11 @@ impl Case {
         }
         let batch = self.batch(Purpose::Training);
         let readings = model.read(&batch.source.sentences).unwrap();
-        let seats: Vec<Seat<'_>> = batch
+        let in_context: Vec<SentenceInContext<'_>> = batch
             .source
             .examples
             .iter()
-            .map(|example| Seat {
+            .map(|example| SentenceInContext {
                 reading: &readings[example.source],
                 context: example
                     .context
@@ -280,7 +280,7 @@ impl Case {
                     .collect(),
             })
             .collect();
-        let sources = model.recall(&seats).unwrap();
+        let sources = model.sources_from_memory(&in_context).unwrap();
         let logits = model.score_targets(&batch.targets, &sources).unwrap();
         let expected = unpadded(&self.json["outputs"]["logits"], &self.target_mask());
         close(&self.name, "logits from memory", &values(&logits), &expected, 2e-5);
@@ -311,7 +311,7 @@ fn config_of(json: &Value) -> ModelConfig {
         hidden: size("categorizer_hidden"),
         normaliser: Normaliser::Sparsemax,
     };
-    let base = preset.config(Width::Tiny, size("src_vocab"), size("tgt_vocab"), context_size);
+    let base = preset.config(ModelSize::Tiny, size("src_vocab"), size("tgt_vocab"), context_size);
     let shortener = base.shortener.map(|shortener| match shortener {
         ShortenerConfig::Pooling(pooling) => {
             ShortenerConfig::Pooling(PoolingConfig { window: size("k_pool"), ..pooling })

@@ -5,12 +5,12 @@ use std::fs;
 use std::path::Path;
 
 use abridge_model::tokens::END;
-use abridge_model::weights::{ModelDirectory, Precision, TensorFile};
-use abridge_model::{Example, Model, Packed, Preset, Purpose, SourceBatch, Width};
+use abridge_model::weights::{ModelDirectory, TensorFile, WeightPrecision};
+use abridge_model::{Example, Model, ModelSize, Packed, Preset, Purpose, SourceBatch};
 use burn::tensor::Device;
 
 fn model() -> Model {
-    Preset::Grouping.config(Width::Tiny, 900, 900, 2).init(4, &Device::flex()).unwrap()
+    Preset::Grouping.config(ModelSize::Tiny, 900, 900, 2).init(4, &Device::flex()).unwrap()
 }
 
 fn directory(path: &Path) -> ModelDirectory {
@@ -29,7 +29,7 @@ fn every_weight_is_near_and_a_second_writing_changes_nothing() {
     let exact = folder.path().join("exact.safetensors");
     model.save(&exact).unwrap();
     let exact = TensorFile::open(&exact).unwrap();
-    for precision in [Precision::Half, Precision::Int8] {
+    for precision in [WeightPrecision::Half, WeightPrecision::Int8] {
         let file = folder.path().join("model.safetensors");
         model.save_in(precision, &file).unwrap();
         let stored = TensorFile::open(&file).unwrap();
@@ -43,7 +43,7 @@ fn every_weight_is_near_and_a_second_writing_changes_nothing() {
                 // Half a step at most: 1/2048 of the number, or 1/254 of its channel's largest.
                 let bound = match precision {
                     _ if exact.shape(name).unwrap().len() == 1 => 0.0,
-                    Precision::Half => theirs.abs() / 2047.0 + 1e-7,
+                    WeightPrecision::Half => theirs.abs() / 2047.0 + 1e-7,
                     _ => largest / 253.0,
                 };
                 assert!((theirs - ours).abs() <= bound, "{name}: {ours} for {theirs}");
@@ -65,7 +65,7 @@ fn every_weight_is_near_and_a_second_writing_changes_nothing() {
 fn a_directory_is_a_quarter_or_half_the_size_and_keeps_what_is_beside_the_weights() {
     let folder = tempfile::tempdir().unwrap();
     let original = directory(&folder.path().join("model"));
-    for (precision, most) in [(Precision::Int8, 0.30), (Precision::Half, 0.53)] {
+    for (precision, most) in [(WeightPrecision::Int8, 0.30), (WeightPrecision::Half, 0.53)] {
         let path = folder.path().join(precision.to_string());
         let quantised = original.quantise(precision, &path).unwrap();
         let share = quantised.weights_size() as f64 / original.weights_size() as f64;
@@ -88,7 +88,7 @@ fn damage_is_refused_by_name() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("model.safetensors");
     let model = model();
-    model.save_in(Precision::Int8, &file).unwrap();
+    model.save_in(WeightPrecision::Int8, &file).unwrap();
     let whole = fs::read(&file).unwrap();
     let refusal = |bytes: &[u8]| {
         fs::write(&file, bytes).unwrap();
@@ -113,7 +113,7 @@ fn damage_is_refused_by_name() {
 }
 
 /// The logits of some steps in single precision and in another one, with the same weights.
-fn logits(precision: Precision) -> (Vec<f32>, Vec<f32>) {
+fn logits(precision: WeightPrecision) -> (Vec<f32>, Vec<f32>) {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("model.safetensors");
     model().save_in(precision, &file).unwrap();
@@ -130,7 +130,7 @@ fn logits(precision: Precision) -> (Vec<f32>, Vec<f32>) {
     };
     let sources = model.sources(&batch).unwrap();
     let lean = |precision| model.lean_decoder_in(precision).expect("the network is on the CPU");
-    let (single, other) = (lean(Precision::Single), lean(precision));
+    let (single, other) = (lean(WeightPrecision::Single), lean(precision));
     let (mut single, mut other) = (single.decode(&sources), other.decode(&sources));
     let mut both = (Vec::new(), Vec::new());
     for word in [END, 50, 60] {
@@ -142,7 +142,7 @@ fn logits(precision: Precision) -> (Vec<f32>, Vec<f32>) {
 
 #[test]
 fn int8_products_are_near_those_of_unpacked_weights() {
-    let (exact, ours) = logits(Precision::Int8);
+    let (exact, ours) = logits(WeightPrecision::Int8);
     let size = (exact.iter().map(|x| x * x).sum::<f32>() / exact.len() as f32).sqrt();
     let off = exact.iter().zip(&ours).map(|(a, b)| (a - b).powi(2)).sum::<f32>();
     let off = (off / exact.len() as f32).sqrt();
@@ -152,6 +152,6 @@ fn int8_products_are_near_those_of_unpacked_weights() {
 
 #[test]
 fn products_of_half_precision_equal_those_of_unpacked_weights() {
-    let (exact, ours) = logits(Precision::Half);
+    let (exact, ours) = logits(WeightPrecision::Half);
     assert!(exact == ours);
 }

@@ -4,7 +4,7 @@
 mod common;
 
 use abridge_model::{
-    Batch, Dropout, Model, ModelConfig, Packed, Preset, Purpose, Remembered, Seat,
+    Batch, Dropout, Model, ModelConfig, Packed, Preset, Purpose, Remembered, SentenceInContext,
 };
 use burn::tensor::Device;
 use common::{Document, batch, difference, document, values};
@@ -73,7 +73,9 @@ fn reading_one_by_one_gives_the_same_as_all_at_once() {
             let reading = model.read(&Packed::new([source])).unwrap().remove(0);
             let slots = model.config().layout(Purpose::Inference).positions(position);
             let context = slots.iter().map(|slot| slot.map(|slot| &past[slot])).collect();
-            let sources = model.recall(&[Seat { reading: &reading, context }]).unwrap();
+            let sources = model
+                .sources_from_memory(&[SentenceInContext { reading: &reading, context }])
+                .unwrap();
             let target = Packed::new([target]);
             let alone = values(&model.score_targets(&target, &sources).unwrap());
             let difference = difference(&alone, &together[position]);

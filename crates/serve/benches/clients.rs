@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 
 use abridge_corpus::Tokenizer;
 use abridge_corpus::tokenizer::{TrainSettings, count_words};
-use abridge_model::{Preset, Width};
+use abridge_model::{ModelSize, Preset};
 use abridge_serve::{Keys, Models, ServeSettings, Served};
 use abridge_translate::Translator;
 use burn::tensor::Device;
@@ -30,7 +30,7 @@ fn models() -> Models {
     let settings = TrainSettings { vocabulary_size: 60, ..TrainSettings::default() };
     let words = count_words(&document(1, 200), 1);
     let tokenizer = Tokenizer::train(&words, settings, &mut |_| {}).unwrap();
-    let config = Preset::Grouping.config(Width::Small, VOCABULARY, VOCABULARY, 3);
+    let config = Preset::Grouping.config(ModelSize::Small, VOCABULARY, VOCABULARY, 3);
     let model = config.init(7, &Device::flex()).unwrap();
     let translator = Translator::new(model, tokenizer.clone(), tokenizer, "bench").unwrap();
     Models::new(vec![Served { name: "bench".into(), translator }]).unwrap()

@@ -1,8 +1,8 @@
-//! How many requests work and wait, what memory they take, and who is next.
+//! How many requests are at work and waiting, how much memory they take, and which one is next.
 //!
 //! A client (a key, or an address of another machine) may have only a part of the places at work, so
-//! there is always one for others. Clients take turns here, too: whoever has many requests waiting
-//! waits for its own. When all places for waiting are taken, a client takes one of whoever has the
+//! there is always one for others. Clients take turns here, too: a client with many requests waiting
+//! waits for its own. When all places for waiting are taken, a client takes one from the client that has the
 //! most, if it has two fewer itself.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

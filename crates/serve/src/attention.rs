@@ -12,7 +12,7 @@ use utoipa::ToSchema;
 
 /// Where a translation looked.
 #[derive(Clone, Debug, PartialEq, Serialize, ToSchema)]
-pub(crate) struct Looked {
+pub(crate) struct AttentionView {
     /// The words of the sentence.
     pub source: Vec<String>,
     /// The words of the translation.
@@ -21,12 +21,12 @@ pub(crate) struct Looked {
     pub source_weights: Vec<Vec<f32>>,
     /// The sentences before, the nearest last; the sentence's own entry at the end, where it is part
     /// of its memory.
-    pub context: Vec<LookedSentence>,
+    pub context: Vec<AttendedSentence>,
 }
 
 /// A sentence of the memory.
 #[derive(Clone, Debug, PartialEq, Serialize, ToSchema)]
-pub(crate) struct LookedSentence {
+pub(crate) struct AttendedSentence {
     /// How many sentences back; 0 is the sentence itself.
     pub distance: usize,
     /// Its words.
@@ -90,7 +90,7 @@ impl Words {
     }
 }
 
-impl Looked {
+impl AttentionView {
     /// Of a sentence in several parts only the first; nothing where it was not watched.
     pub fn new(translator: &Translator, translation: &Translation) -> Option<Self> {
         let part = translation.parts.first()?;
@@ -138,7 +138,7 @@ impl Looked {
                     sum
                 })
                 .collect();
-            Some(LookedSentence {
+            Some(AttendedSentence {
                 distance: layout.place(*slot).back(),
                 weights: by_word(&over_words),
                 entry_weights: by_word(&rows),
@@ -146,7 +146,7 @@ impl Looked {
                 words: words.words,
             })
         });
-        let mut context: Vec<LookedSentence> = context.collect();
+        let mut context: Vec<AttendedSentence> = context.collect();
         context.sort_by_key(|sentence| std::cmp::Reverse(sentence.distance));
         Some(Self {
             source_weights: by_word(&source_rows),

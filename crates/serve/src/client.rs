@@ -10,7 +10,7 @@ pub(crate) struct Client {
     /// Whether it may take only a part of what there is. Requests from this machine itself without a
     /// key are one user's, or a proxy's, and may take all of it.
     pub is_limited: bool,
-    /// Whether it showed a key. Its sessions are its own then; an address owns nothing, for it may change
+    /// Whether it showed a key. Its sessions are its own then; an address owns nothing, because it may change
     /// and many may share it.
     pub has_key: bool,
 }

@@ -2,7 +2,7 @@
 //!
 //! A connection is a stranger's until it has shown a key. All strangers together may hold half of the
 //! connections, and so may one key or one address of another machine. When there is no room for
-//! another connection, an idle one ends for it: that of whoever holds the most, the one that has been
+//! another connection, an idle one ends for it: that of the client that holds the most, the one that has been
 //! idle for longest. Where keys are asked for, a stranger that is not idle gives way, too: it reads a
 //! public page, or will be told that it has no key. So connections without a key keep nobody out.
 

@@ -2,7 +2,7 @@
 //!
 //! This is start-time fair queueing. Every client has a virtual time, `used`, that grows with what its
 //! work costs. A client that was away starts where those at work are now, less a small credit, so
-//! nobody saves up turns by waiting, and whoever rarely asks is served at once.
+//! nobody saves up turns by waiting, and a client that rarely asks is served at once.
 
 use std::collections::{BTreeMap, VecDeque};
 

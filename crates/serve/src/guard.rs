@@ -106,7 +106,7 @@ impl Guard {
         {
             let name = plain(host);
             let problem = format!(
-                "\"{name}\" is not a name of this server; whoever runs it can allow it with \
+                "\"{name}\" is not a name of this server; its operator can allow it with \
                  --allow-host {name}"
             );
             return Err(ApiError::new(Code::Forbidden, problem));
@@ -125,7 +125,7 @@ impl Guard {
         if is_reading || is_welcome {
             return Ok(());
         }
-        let problem = "other sites' pages may not use this server; whoever runs it can allow them \
+        let problem = "other sites' pages may not use this server; its operator can allow them \
                        with --allow-origin";
         Err(ApiError::new(Code::Forbidden, problem))
     }

@@ -64,7 +64,7 @@ pub struct Limits {
     pub deadline: Duration,
     /// The same for a file.
     pub file_deadline: Duration,
-    /// In which a client must have sent its headers; who sends them byte by byte holds a place.
+    /// The time in which a client must have sent its headers; sending them byte by byte would hold a place.
     pub header: Duration,
     /// In which a client must have sent its body, and for which it may keep a connection open without
     /// another request.

@@ -17,7 +17,7 @@ use abridge_serve::SessionPlace;
 use common::{Answer, Fixture};
 use serde_json::json;
 
-/// What the server has stored, for whoever asks.
+/// What the server has stored.
 struct Stored {
     model: &'static str,
     bytes: Vec<u8>,

@@ -139,7 +139,7 @@ fn streams_that_nobody_reads_keep_nobody_out() {
     let quick = json!({"sentences": ["it is."], "options": quick()});
     let answer = post(&server, SMALL, "/v1/translate", &quick);
     assert_eq!(answer.status, 200, "half of the places are for others: {answer:?}");
-    // And whoever does not read loses its place, also for its own requests.
+    // A client that does not read loses its place, for its own requests as well.
     let answer = post(&server, LARGE, "/v1/translate", &quick);
     assert_eq!(answer.status, 200, "{answer:?}");
     drop(deaf);

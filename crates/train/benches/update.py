@@ -1,7 +1,7 @@
 """A whole update in PyTorch, the published way: every context sentence is encoded again.
 
     python -m venv /tmp/torch && /tmp/torch/bin/pip install torch
-    /tmp/torch/bin/python crates/train/benches/update.py [--width small] [--context 0,10]
+    /tmp/torch/bin/python crates/train/benches/update.py [--size small] [--context 0,10]
 
 The same sizes, lengths of sentences and optimiser as `update.rs`. A training example carries its C
 context sentences, each slot is a padded batch of its own that the encoder reads, and only the shape
@@ -22,7 +22,7 @@ import torch
 from torch import nn
 from torch.nn.functional import cross_entropy
 
-WIDTHS = {  # width, heads, feed-forward, layers, vocabulary
+SIZES = {  # width, heads, feed-forward, layers, vocabulary
     "small": (256, 4, 1024, 3, 8000),
     "base": (512, 8, 2048, 6, 19804),
 }
@@ -68,7 +68,7 @@ class DecoderLayer(nn.Module):
 class Model(nn.Module):
     def __init__(self, name, preset, context):
         super().__init__()
-        width, heads, hidden, layers, vocabulary = WIDTHS[name]
+        width, heads, hidden, layers, vocabulary = SIZES[name]
         self.preset, self.scale = preset, math.sqrt(width)
         self.source = nn.Embedding(vocabulary, width, padding_idx=PAD)
         self.target = nn.Embedding(vocabulary, width, padding_idx=PAD)
@@ -132,7 +132,7 @@ def padded(sentences):
 
 def row(name, preset, context, updates, sentences):
     torch.manual_seed(1)
-    draw, vocabulary = random.Random(1), WIDTHS[name][4]
+    draw, vocabulary = random.Random(1), SIZES[name][4]
     text = [sentence(draw, vocabulary) for _ in range(context + sentences)]
     targets = [sentence(draw, vocabulary) for _ in range(sentences)]
     # By the longer side of the work: the decoder and its vocabulary.
@@ -174,7 +174,7 @@ def row(name, preset, context, updates, sentences):
 
 def main():
     parser = argparse.ArgumentParser()
-    parser.add_argument("--width", default="small,base")
+    parser.add_argument("--size", default="small,base")
     parser.add_argument("--preset", default="grouping,caching-tokens")
     parser.add_argument("--context", default="0,1,3,10")
     parser.add_argument("--updates", type=int, default=3)
@@ -183,7 +183,7 @@ def main():
     options = parser.parse_args()
     if options.row:
         return row(
-            options.width,
+            options.size,
             options.preset,
             int(options.context),
             options.updates,
@@ -191,20 +191,20 @@ def main():
         )
     print(f"PyTorch {torch.__version__}, {torch.get_num_threads()} threads")
     print(f"{options.sentences} sentences per update, each with its context encoded again")
-    print(f"{'width':<6} {'preset':<15} {'C':>3} {'sent./s':>9} {'tgt tok/s':>10} {'peak MiB':>10}")
-    for width in options.width.split(","):
+    print(f"{'size':<6} {'preset':<15} {'C':>3} {'sent./s':>9} {'tgt tok/s':>10} {'peak MiB':>10}")
+    for size in options.size.split(","):
         for preset in options.preset.split(","):
             for context in options.context.split(","):
-                command = [sys.executable, __file__, "--row", "--width", width, "--preset", preset]
+                command = [sys.executable, __file__, "--row", "--size", size, "--preset", preset]
                 command += ["--context", context, "--updates", str(options.updates)]
                 command += ["--sentences", str(options.sentences)]
                 output = subprocess.run(command, capture_output=True, text=True)
                 if output.returncode:
-                    print(f"{width:<6} {preset:<15} {context:>3} failed: {output.stderr[-200:]}")
+                    print(f"{size:<6} {preset:<15} {context:>3} failed: {output.stderr[-200:]}")
                     continue
                 speed, tokens, peak = map(float, output.stdout.split())
                 print(
-                    f"{width:<6} {preset:<15} {context:>3} {speed:>9.1f} {tokens:>10.0f} {peak:>10.0f}"
+                    f"{size:<6} {preset:<15} {context:>3} {speed:>9.1f} {tokens:>10.0f} {peak:>10.0f}"
                 )
 
 

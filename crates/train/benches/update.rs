@@ -2,8 +2,8 @@
 //!
 //! ```text
 //! cargo bench -p abridge-train                                   # all of it, some minutes
-//! cargo bench -p abridge-train -- --width small --updates 5
-//! cargo bench -p abridge-train -- --width base --preset grouping --context 0,10
+//! cargo bench -p abridge-train -- --size small --updates 5
+//! cargo bench -p abridge-train -- --size base --preset grouping --context 0,10
 //! cargo bench -p abridge-train -- --precision bf16               # matrix products with AMX
 //! cargo bench -p abridge-train -- --train all,context            # a memory on a frozen network
 //! cargo bench -p abridge-train -- --beside PYTHON                # each row in PyTorch, too
@@ -13,7 +13,7 @@
 //! at context size 0; `update.py` encodes the context of every sentence again, as the published
 //! code does. Each row runs in a process of its own, for its peak memory. `--beside` takes the
 //! Python of an environment that has PyTorch, and measures each row there right after ours, with as
-//! many sentences per update: compare their ratio, for machines are noisy.
+//! many sentences per update: compare their ratio, because machines are noisy.
 
 #[path = "../../model/benches/support/mod.rs"]
 mod support;
@@ -21,21 +21,21 @@ mod support;
 use std::process::Command;
 use std::time::Instant;
 
-use abridge_model::ops::Precision;
-use abridge_model::{Batch, Preset, Width};
-use abridge_train::{Adam, AdamConfig, Trained, UpdateSettings, Workers};
+use abridge_model::ops::ProductPrecision;
+use abridge_model::{Batch, ModelSize, Preset};
+use abridge_train::{Adam, AdamConfig, GradientWorkers, Trained, UpdateSettings};
 use burn::tensor::Device;
 use support::{batch, list, peak_mebibytes};
 
 /// What to measure, from the command line.
 #[derive(Clone, Debug)]
 struct Choices {
-    widths: Vec<Width>,
+    sizes: Vec<ModelSize>,
     presets: Vec<Preset>,
     contexts: Vec<usize>,
     updates: usize,
     sentences: usize,
-    precision: Precision,
+    precision: ProductPrecision,
     /// Nothing for the paper's networks; else a memory on top of a sentence-level network, of which
     /// all learns or the memory alone.
     trained: Vec<Trained>,
@@ -48,12 +48,12 @@ struct Choices {
 impl Choices {
     fn parse() -> Self {
         let mut choices = Self {
-            widths: vec![Width::Small, Width::Base],
+            sizes: vec![ModelSize::Small, ModelSize::Base],
             presets: vec![Preset::Grouping, Preset::CachingTokens],
             contexts: vec![0, 1, 3, 10],
             updates: 3,
             sentences: 64,
-            precision: Precision::F32,
+            precision: ProductPrecision::F32,
             trained: Vec::new(),
             beside: None,
             is_row: false,
@@ -62,7 +62,7 @@ impl Choices {
         while let Some(argument) = arguments.next() {
             let mut value = || arguments.next().expect("the option needs a value");
             match argument.as_str() {
-                "--width" => choices.widths = list(&value()),
+                "--size" => choices.sizes = list(&value()),
                 "--preset" => choices.presets = list(&value()),
                 "--context" => choices.contexts = list(&value()),
                 "--updates" => choices.updates = value().parse().expect("a number"),
@@ -99,7 +99,7 @@ fn main() {
     );
     print!(
         "{:<6} {:<15} {:>3} {:>9} {:>7} {:>10} {:>10}",
-        "width", "preset", "C", "sent./s", "of C=0", "tgt tok/s", "peak MiB"
+        "size", "preset", "C", "sent./s", "of C=0", "tgt tok/s", "peak MiB"
     );
     if choices.beside.is_some() {
         print!(" {:>9} {:>7} {:>11}", "PyTorch", "ratio", "PyTorch MiB");
@@ -108,7 +108,7 @@ fn main() {
     if !choices.trained.is_empty() {
         return side_by_side(&choices);
     }
-    for width in &choices.widths {
+    for size in &choices.sizes {
         for preset in &choices.presets {
             let mut first = None;
             for &context in &choices.contexts {
@@ -117,7 +117,7 @@ fn main() {
                     (Preset::CachingTokens, 0) => Preset::Sentence,
                     (preset, _) => *preset,
                 };
-                let rate = measure(*width, preset, context, &choices, first);
+                let rate = measure(*size, preset, context, &choices, first);
                 first.get_or_insert(rate);
             }
         }
@@ -126,14 +126,14 @@ fn main() {
 
 /// What a memory costs to train with and without the network below it.
 fn side_by_side(choices: &Choices) {
-    for &width in &choices.widths {
+    for &size in &choices.sizes {
         for &preset in &choices.presets {
             for &context in choices.contexts.iter().filter(|&&context| context > 0) {
                 let mut first = None;
                 for &trained in &choices.trained {
                     println!("train = {trained:?}");
                     let choices = Choices { trained: vec![trained], ..choices.clone() };
-                    let rate = measure(width, preset, context, &choices, first);
+                    let rate = measure(size, preset, context, &choices, first);
                     first.get_or_insert(rate);
                 }
             }
@@ -143,7 +143,7 @@ fn side_by_side(choices: &Choices) {
 
 /// Runs one row in a process of its own and prints it; returns its sentences per second.
 fn measure(
-    width: Width,
+    size: ModelSize,
     preset: Preset,
     context: usize,
     choices: &Choices,
@@ -155,10 +155,10 @@ fn measure(
         ours.args(["--train", if trained == Trained::All { "all" } else { "context" }]);
     }
     let [sentences, tokens, peak] =
-        run_row(ours, width, preset, context, choices.sentences, choices);
+        run_row(ours, size, preset, context, choices.sentences, choices);
     let share = first.map_or(100.0, |first| 100.0 * sentences / first);
     print!(
-        "{width:<6} {preset:<15} {context:>3} {sentences:>9.1} {share:>6.0}% {tokens:>10.0} \
+        "{size:<6} {preset:<15} {context:>3} {sentences:>9.1} {share:>6.0}% {tokens:>10.0} \
          {peak:>10.0}"
     );
     if let Some(python) = &choices.beside {
@@ -167,7 +167,7 @@ fn measure(
         // Ours has a micro-batch per core.
         let workers = std::thread::available_parallelism().map_or(1, usize::from);
         let total = choices.sentences * workers;
-        let [theirs, _, memory] = run_row(theirs, width, preset, context, total, choices);
+        let [theirs, _, memory] = run_row(theirs, size, preset, context, total, choices);
         print!(" {theirs:>9.1} {:>7.2} {memory:>11.0}", sentences / theirs);
     }
     println!();
@@ -177,14 +177,14 @@ fn measure(
 /// Sentences and target tokens per second, and the peak memory in MiB.
 fn run_row(
     mut program: Command,
-    width: Width,
+    size: ModelSize,
     preset: Preset,
     context: usize,
     sentences: usize,
     choices: &Choices,
 ) -> [f64; 3] {
     let output = program
-        .args(["--row", "--width", width.name(), "--preset", preset.name()])
+        .args(["--row", "--size", size.name(), "--preset", preset.name()])
         .args(["--context", &context.to_string(), "--updates", &choices.updates.to_string()])
         .args(["--sentences", &sentences.to_string()])
         .output()
@@ -196,18 +196,18 @@ fn run_row(
 }
 
 fn row(choices: &Choices) {
-    let (width, preset, context) = (choices.widths[0], choices.presets[0], choices.contexts[0]);
-    let vocabulary = if width == Width::Base { 19_804 } else { 8_000 };
-    let mut config = preset.config(width, vocabulary, vocabulary, context);
+    let (size, preset, context) = (choices.sizes[0], choices.presets[0], choices.contexts[0]);
+    let vocabulary = if size == ModelSize::Base { 19_804 } else { 8_000 };
+    let mut config = preset.config(size, vocabulary, vocabulary, context);
     if !choices.trained.is_empty() {
-        let below = Preset::Sentence.config(width, vocabulary, vocabulary, 0);
+        let below = Preset::Sentence.config(size, vocabulary, vocabulary, 0);
         config = below.with_context_of(&config);
     }
     let mut model = config.init(1, &Device::flex().autodiff()).expect("a preset makes sense");
     if choices.trained == [Trained::Context] {
         model = model.with_frozen_base();
     }
-    let workers = Workers::new(None).expect("threads can be started");
+    let workers = GradientWorkers::new(None).expect("threads can be started");
     let batches: Vec<Batch> = (0..workers.count())
         .map(|worker| batch(&config, choices.sentences, worker as u64))
         .collect();

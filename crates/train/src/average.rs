@@ -16,7 +16,7 @@ use crate::{Error, Result};
 /// Which checkpoints are averaged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Choice {
-    /// The newest so many.
+    /// The newest ones, this many.
     Last(usize),
     /// Those with the lowest validation losses.
     Best(usize),

@@ -6,7 +6,7 @@ use abridge_base::{Batch, random};
 use abridge_corpus::batch::{Position, Sampler};
 
 use crate::augment::augment;
-use crate::event::Seen;
+use crate::event::CorpusCoverage;
 use crate::ranks::Ranks;
 use crate::recipe::TrainRecipe;
 
@@ -37,7 +37,7 @@ impl Updates {
     }
 
     /// By the name of each of several corpora, what was seen of it; empty if there is one.
-    pub fn seen(&self, position: &Position) -> BTreeMap<String, Seen> {
+    pub fn seen(&self, position: &Position) -> BTreeMap<String, CorpusCoverage> {
         if !self.sampler.is_mixed() {
             return BTreeMap::new();
         }
@@ -46,7 +46,7 @@ impl Updates {
         let seen = position.corpora.iter().zip(passes).map(|(place, passes)| {
             let share = place.tokens as f64 / all.max(1) as f64;
             let (sentences, tokens) = (place.sentences, place.tokens);
-            (place.name.clone(), Seen { sentences, tokens, share, passes })
+            (place.name.clone(), CorpusCoverage { sentences, tokens, share, passes })
         });
         seen.collect()
     }

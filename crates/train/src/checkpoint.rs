@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use abridge_base::files::{OutputDirectory, remove_files, replace, write_new};
 use abridge_corpus::batch::Position;
-use abridge_model::weights::{Precision, TensorFile, write_tensors};
+use abridge_model::weights::{TensorFile, WeightPrecision, write_tensors};
 use abridge_model::{Model, ModelConfig, Part};
 use burn::tensor::Device;
 use serde::{Deserialize, Serialize};
@@ -109,7 +109,7 @@ impl Checkpoints {
         let file = |name: &str| output.path().join(name);
         // What a memory stands on stays where it is.
         let part = state.origin.leaves_base().then_some(Part::Context);
-        model.save_part(part, Precision::Single, &file(WEIGHTS))?;
+        model.save_part(part, WeightPrecision::Single, &file(WEIGHTS))?;
         write_tensors(&file(OPTIMISER), &adam.state(model))?;
         let json = serde_json::to_string_pretty(state)
             .map_err(|error| Error::Checkpoint(error.to_string()))?;

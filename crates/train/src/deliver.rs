@@ -5,7 +5,7 @@ use std::path::Path;
 
 use abridge_base::files::OutputDirectory;
 use abridge_model::Model;
-use abridge_model::weights::{ModelDirectory, Precision};
+use abridge_model::weights::{ModelDirectory, WeightPrecision};
 
 use crate::origin::Origin;
 use crate::run_directory::tokenizers;
@@ -52,7 +52,7 @@ pub fn write_model(
     if let Some(Ok(below)) = origin.below() {
         provenance = below.below_a_memory(output.path(), provenance);
     }
-    let single = Precision::Single;
+    let single = WeightPrecision::Single;
     ModelDirectory::write_into(output, single, model, provenance, |folder| -> Result<(), Error> {
         source.save(folder, "source")?;
         target.save(folder, "target")?;

@@ -34,7 +34,7 @@ pub enum Error {
     #[error("cannot start the workers: {0}")]
     Workers(String),
 
-    /// Something else than the loss could not be measured.
+    /// Something other than the loss could not be measured.
     #[error("validation: {0}")]
     Validation(String),
 

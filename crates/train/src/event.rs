@@ -1,4 +1,4 @@
-//! What happens in a run, for whoever watches.
+//! What happens in a run, for its observers.
 
 use std::collections::BTreeMap;
 
@@ -55,7 +55,7 @@ pub enum Event {
         /// Seconds since the run was started or resumed.
         seconds: f64,
     },
-    /// An update was left out, for its gradient was not finite.
+    /// An update was skipped because its gradient was not finite.
     Skipped {
         /// Its number.
         update: u64,
@@ -78,7 +78,7 @@ pub enum Event {
         corpora: BTreeMap<String, PerToken>,
         /// What the run has seen of each of several corpora until now.
         #[serde(skip_serializing_if = "BTreeMap::is_empty")]
-        seen: BTreeMap<String, Seen>,
+        seen: BTreeMap<String, CorpusCoverage>,
     },
     /// A checkpoint could not be saved; the run goes on.
     NotSaved {
@@ -104,7 +104,7 @@ impl Event {
 
 /// What a run has seen of a corpus.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub struct Seen {
+pub struct CorpusCoverage {
     /// Sentences.
     pub sentences: u64,
     /// Target tokens.

@@ -5,13 +5,13 @@
 //!
 //! | part of the recipe | here |
 //! | --- | --- |
-//! | loss summed over tokens, divided by the tokens of the whole update | [`Workers`] |
+//! | loss summed over tokens, divided by the tokens of the whole update | [`GradientWorkers`] |
 //! | clipping by the global norm | [`Gradients::clip`] |
 //! | Adam with decoupled decay on all parameters | [`Adam`] |
 //! | linear warm-up, then inverse square root | [`Schedule`] |
 //! | best checkpoint by validation loss, patience | [`Training`] |
 //!
-//! Several processes train together as [`Ranks`]; whoever runs a training may measure more at each
+//! Several processes train together as [`Ranks`]; a caller may measure more at each
 //! validation with a [`Validator`].
 
 #![forbid(unsafe_code)]
@@ -43,7 +43,7 @@ pub use average::{Choice, average};
 pub use checkpoint::{Checkpoints, Found, RunState};
 pub use deliver::begin_model;
 pub use error::{Error, Result};
-pub use event::{Ending, Event, Seen};
+pub use event::{CorpusCoverage, Ending, Event};
 pub use gradients::{Gradients, learning_count};
 pub use optimiser::{Adam, AdamConfig};
 pub use origin::Origin;
@@ -58,5 +58,5 @@ pub use run_directory::RunPaths;
 pub use schedule::Schedule;
 pub use start::Beginning;
 pub use trainer::{Options, Training};
-pub use update::{Accumulated, UpdateSettings, Workers};
+pub use update::{Accumulated, GradientWorkers, UpdateSettings};
 pub use validation::{PerToken, Validator};

@@ -1,4 +1,4 @@
-//! What a run was started with. A run that goes on with something else is another run.
+//! What a run was started with. A run that continues with something else is another run.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

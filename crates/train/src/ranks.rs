@@ -26,7 +26,7 @@ pub trait Ranks {
     /// Waits for all.
     fn wait(&self);
 
-    /// Ends all processes, for one of them cannot go on.
+    /// Ends all processes because one of them cannot go on.
     fn abort(&self, code: u8) -> !;
 
     /// Whether this is the process that speaks and writes.

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use abridge_corpus::batch::{BatchSettings, Order};
-use abridge_model::{ModelConfig, Preset, Purpose, Width};
+use abridge_model::{ModelConfig, ModelSize, Preset, Purpose};
 use serde::{Deserialize, Serialize};
 
 mod groups;
@@ -113,8 +113,8 @@ impl TrainRecipe {
 
     fn preset(&self, source: usize, target: usize) -> Result<ModelConfig> {
         let preset: Preset = self.model.preset.parse()?;
-        let width: Width = self.model.width.parse()?;
-        Ok(preset.config(width, source, target, self.model.context_size))
+        let size: ModelSize = self.model.width.parse()?;
+        Ok(preset.config(size, source, target, self.model.context_size))
     }
 
     fn changed(&self, config: &ModelConfig) -> Result<ModelConfig> {
@@ -144,7 +144,7 @@ impl TrainRecipe {
         self.check_counts()
     }
 
-    /// What is not a number is in no range.
+    /// NaN is in no range.
     fn check_rates(&self) -> Result<()> {
         let OptimisationRecipe { label_smoothing, clip_norm, schedule, adam, .. } =
             self.optimisation;

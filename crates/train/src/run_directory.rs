@@ -32,7 +32,7 @@ pub struct RunDirectory {
 }
 
 impl RunDirectory {
-    /// Makes the directory, if need be, and takes its lock.
+    /// Creates the directory if necessary, and takes its lock.
     pub fn open(path: &Path) -> Result<Self> {
         let failed = |error: std::io::Error| {
             Error::Checkpoint(format!(

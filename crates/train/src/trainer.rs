@@ -21,7 +21,7 @@ use crate::ranks::{Alone, Ranks};
 use crate::recipe::TrainRecipe;
 use crate::run_directory::{RunDirectory, RunPaths};
 use crate::start::{Beginning, Start};
-use crate::update::{UpdateSettings, Workers};
+use crate::update::{GradientWorkers, UpdateSettings};
 use crate::validation::{self, PerToken, ValidSplit, Validator};
 use crate::{Error, Result};
 
@@ -53,7 +53,7 @@ pub struct Training {
     recipe: TrainRecipe,
     updates: Updates,
     valid: Vec<ValidSplit>,
-    workers: Workers,
+    workers: GradientWorkers,
     model: Model,
     adam: Adam,
     state: RunState,
@@ -124,7 +124,7 @@ impl Training {
         Ok(Self {
             updates: Updates::new(sampler, languages, &mut state.position),
             valid,
-            workers: Workers::new(options.workers)?,
+            workers: GradientWorkers::new(options.workers)?,
             recipe,
             model,
             adam,

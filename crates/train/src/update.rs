@@ -1,7 +1,8 @@
 //! One update: the gradients of several micro-batches, computed by one worker per core.
 
+use abridge_base::Workers;
 use abridge_machine::allocator::keep_freed_memory;
-use abridge_model::ops::Precision;
+use abridge_model::ops::{ProductPrecision, Products};
 use abridge_model::{Batch, Dropout, Model, random};
 
 use crate::gradients::Gradients;
@@ -24,13 +25,11 @@ pub struct Accumulated {
 
 /// Computes gradients with one worker per core.
 ///
-/// The engine runs most operations on one thread, so two workers with a micro-batch each are faster
-/// than one worker with two threads. Sums are taken in the order of the micro-batches, so the
-/// number of workers changes nothing but rounding inside the engine.
+/// Sums are taken in the order of the micro-batches, so the number of workers changes nothing but
+/// rounding inside the engine.
 #[derive(Debug)]
-pub struct Workers {
-    /// One thread each: products of one worker are not split among the others' threads.
-    pools: Vec<rayon::ThreadPool>,
+pub struct GradientWorkers {
+    workers: Workers,
 }
 
 /// What one update is made with.
@@ -47,37 +46,20 @@ pub struct UpdateSettings {
     /// The number of the update, from 1.
     pub update: u64,
     /// How exact products are.
-    pub precision: Precision,
+    pub precision: ProductPrecision,
 }
 
-/// More than any machine has cores; each has gradients of its own.
-const MOST_WORKERS: usize = 1024;
-
-impl Workers {
+impl GradientWorkers {
     /// As many workers as given, or one per core.
     pub fn new(count: Option<usize>) -> Result<Self> {
         keep_freed_memory();
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
-        let pool = |worker| {
-            rayon::ThreadPoolBuilder::new()
-                .num_threads(1)
-                .thread_name(move |_| format!("worker-{worker}"))
-                .build()
-                .map_err(|error| Error::Workers(error.to_string()))
-        };
-        let count = count.unwrap_or(cores).max(1);
-        if count > MOST_WORKERS {
-            return Err(Error::Workers(format!(
-                "{count} are more than {MOST_WORKERS}; one per core is the fastest"
-            )));
-        }
-        let pools = (0..count).map(pool).collect::<Result<_>>()?;
-        Ok(Self { pools })
+        Ok(Self { workers: Workers::new(count.unwrap_or(cores), "worker")? })
     }
 
     /// The number of workers.
     pub fn count(&self) -> usize {
-        self.pools.len()
+        self.workers.count()
     }
 
     /// The gradient of the mean loss per token over all micro-batches.
@@ -104,11 +86,14 @@ impl Workers {
         batches: &[(usize, &Batch)],
         settings: UpdateSettings,
     ) -> Result<Accumulated> {
+        let model = model.with_products(&Products::of_precision(settings.precision));
         let mut sum: Option<Accumulated> = None;
         // As many at a time as there are workers, so that no more gradients wait to be added.
         for chunk in batches.chunks(self.count()) {
-            for part in self.side_by_side(model, chunk, settings) {
-                let part = part?;
+            let parts = self
+                .workers
+                .run(chunk.to_vec(), |(place, batch)| one(&model, batch, place, settings))?;
+            for part in parts {
                 match &mut sum {
                     None => sum = Some(part),
                     Some(sum) => sum.add(part),
@@ -116,33 +101,11 @@ impl Workers {
             }
         }
         Ok(sum.unwrap_or_else(|| Accumulated {
-            gradients: Gradients::zeros(model),
+            gradients: Gradients::zeros(&model),
             loss: 0.0,
             likelihood: 0.0,
             tokens: 0,
         }))
-    }
-
-    /// One micro-batch per worker; the results are in the order of the micro-batches.
-    fn side_by_side(
-        &self,
-        model: &Model,
-        batches: &[(usize, &Batch)],
-        settings: UpdateSettings,
-    ) -> Vec<Result<Accumulated>> {
-        std::thread::scope(|scope| {
-            let work = batches.iter().zip(&self.pools);
-            let started: Vec<_> = work
-                .map(|(&(place, batch), pool)| {
-                    let gradient = move || one(model, batch, place, settings);
-                    scope.spawn(move || pool.install(|| settings.precision.during(gradient)))
-                })
-                .collect();
-            let finished = started.into_iter().map(std::thread::ScopedJoinHandle::join);
-            finished
-                .map(|result| result.unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
-                .collect()
-        })
     }
 }
 

@@ -1,4 +1,4 @@
-//! The validation split: its loss, and whatever else somebody wants to know of the model.
+//! The validation split: its loss, and whatever else is measured of the model.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use abridge_corpus::prepare::Recipe;
 use abridge_model::config::ShortenerConfig;
-use abridge_model::{Preset, Width};
+use abridge_model::{ModelSize, Preset};
 use abridge_train::TrainRecipe;
 
 fn recipes() -> PathBuf {
@@ -15,7 +15,8 @@ fn recipes() -> PathBuf {
 
 #[test]
 fn every_row_of_the_paper_has_its_recipe() {
-    for (folder, width) in [("en-de", Width::Base), ("en-fr", Width::Base), ("small", Width::Small)]
+    for (folder, width) in
+        [("en-de", ModelSize::Base), ("en-fr", ModelSize::Base), ("small", ModelSize::Small)]
     {
         for preset in Preset::ALL {
             let file = recipes().join(folder).join(format!("{preset}.toml"));
@@ -26,7 +27,7 @@ fn every_row_of_the_paper_has_its_recipe() {
                 let settings = [format!("model.context_size={context_size}")];
                 let recipe = TrainRecipe::read(Some(&file), &settings).unwrap();
                 let mut expected = preset.config(width, 100, 100, context_size);
-                expected.dropout = if width == Width::Base { 0.3 } else { 0.2 };
+                expected.dropout = if width == ModelSize::Base { 0.3 } else { 0.2 };
                 // English-French uses eleven groups for both.
                 if let (
                     "en-fr",

@@ -1,16 +1,16 @@
 //! A training step with operands rounded to bfloat16 is nearly that of `f32`.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-use abridge_model::ops::Precision;
+use abridge_model::ops::ProductPrecision;
 use abridge_model::tokens::{END, SPECIAL_TOKENS};
-use abridge_model::{Batch, Example, Model, Packed, Preset, Purpose, SourceBatch, Width};
-use abridge_train::{Accumulated, TrainRecipe, Trained, UpdateSettings, Workers};
+use abridge_model::{Batch, Example, Model, ModelSize, Packed, Preset, Purpose, SourceBatch};
+use abridge_train::{Accumulated, GradientWorkers, TrainRecipe, Trained, UpdateSettings};
 use burn::tensor::Device;
 
 const SENTENCES: usize = 40;
 
 fn model() -> Model {
-    let config = Preset::Grouping.config(Width::Small, 300, 300, 1);
+    let config = Preset::Grouping.config(ModelSize::Small, 300, 300, 1);
     config.init(3, &Device::flex().autodiff()).unwrap()
 }
 
@@ -33,10 +33,13 @@ fn batch(model: &Model) -> Batch {
     Batch { source, targets: Packed::new(targets) }
 }
 
-fn gradients(model: &Model, batch: &Batch, precision: Precision) -> Accumulated {
+fn gradients(model: &Model, batch: &Batch, precision: ProductPrecision) -> Accumulated {
     let (train, smoothing, dropout) = (Trained::All, 0.1, 0.1);
     let settings = UpdateSettings { smoothing, dropout, train, seed: 1, update: 1, precision };
-    Workers::new(Some(1)).unwrap().accumulate(model, std::slice::from_ref(batch), settings).unwrap()
+    GradientWorkers::new(Some(1))
+        .unwrap()
+        .accumulate(model, std::slice::from_ref(batch), settings)
+        .unwrap()
 }
 
 /// The length of the difference, as a share of the length.
@@ -51,18 +54,17 @@ fn distance(mut one: Accumulated, other: &Accumulated) -> f64 {
 fn the_gradient_hardly_moves() {
     let model = model();
     let batch = batch(&model);
-    let exact = gradients(&model, &batch, Precision::F32);
-    let rounded = gradients(&model, &batch, Precision::Bf16);
+    let exact = gradients(&model, &batch, ProductPrecision::F32);
+    let rounded = gradients(&model, &batch, ProductPrecision::Bf16);
     assert!((rounded.loss / exact.loss - 1.0).abs() < 1e-3, "{} {}", rounded.loss, exact.loss);
     let distance = distance(rounded.clone(), &exact);
     assert!(distance < 0.02, "{distance}");
     assert!(distance > 1e-5, "something was rounded: {distance}");
     // The same work gives the same bits, and nothing stays rounded.
-    let again = gradients(&model, &batch, Precision::Bf16);
+    let again = gradients(&model, &batch, ProductPrecision::Bf16);
     let bits = |sum: &Accumulated| [sum.loss, sum.gradients.norm()].map(f64::to_bits);
     assert_eq!(bits(&again), bits(&rounded));
-    assert_eq!(bits(&gradients(&model, &batch, Precision::F32)), bits(&exact));
-    assert_eq!(Precision::current(), Precision::F32);
+    assert_eq!(bits(&gradients(&model, &batch, ProductPrecision::F32)), bits(&exact));
 }
 
 #[test]
@@ -71,7 +73,7 @@ fn a_recipe_names_it_only_where_it_is_not_the_usual_one() {
     assert!(!usual.to_toml().contains("precision"));
     let setting = ["optimisation.precision=bf16".to_owned()];
     let rounded = TrainRecipe::parse("", &setting).unwrap();
-    assert_eq!(rounded.optimisation.precision, Precision::Bf16);
+    assert_eq!(rounded.optimisation.precision, ProductPrecision::Bf16);
     assert_eq!(TrainRecipe::parse(&rounded.to_toml(), &[]).unwrap(), rounded);
     assert_ne!(usual.what_is_learned(), rounded.what_is_learned());
     let wrong = TrainRecipe::parse("", &["optimisation.precision=fp8".to_owned()]).unwrap_err();

@@ -6,7 +6,7 @@ mod common;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use abridge_model::weights::{ModelDirectory, Precision, TensorFile};
+use abridge_model::weights::{ModelDirectory, TensorFile, WeightPrecision};
 use abridge_train::{Choice, Event, Options, average};
 
 use burn::tensor::Device;
@@ -127,7 +127,7 @@ fn a_memory_alone_learns_and_what_is_below_stays() {
     assert!(whole(&beside) == before);
     // A whole model is made of both.
     let int8 = folder.path().join("int8");
-    ModelDirectory::open(&beside).unwrap().quantise(Precision::Int8, &int8).unwrap();
+    ModelDirectory::open(&beside).unwrap().quantise(WeightPrecision::Int8, &int8).unwrap();
     assert!(ModelDirectory::open(&int8).unwrap().below().is_none());
     let away = folder.path().join("far/away/memory");
     fs::create_dir_all(away.parent().unwrap()).unwrap();

@@ -3,11 +3,11 @@
 
 use std::path::{Path, PathBuf};
 
-use abridge_model::ops::Precision;
+use abridge_model::ops::ProductPrecision;
 use abridge_model::tokens::END;
 use abridge_model::weights::FairseqCheckpoint;
 use abridge_model::{Batch, Example, Model, Packed, Preset, SourceBatch};
-use abridge_train::{Adam, AdamConfig, Schedule, Trained, UpdateSettings, Workers};
+use abridge_train::{Adam, AdamConfig, GradientWorkers, Schedule, Trained, UpdateSettings};
 use burn::tensor::Device;
 use serde_json::Value;
 
@@ -59,7 +59,7 @@ fn check(together: bool, workers: usize) {
     let schedule = Schedule { peak: number("peak"), warm_up: number("warm_up") as u64 };
     let decay = AdamConfig { weight_decay: number("weight_decay"), ..AdamConfig::default() };
     let mut adam = Adam::new(decay);
-    let workers = Workers::new(Some(workers)).unwrap();
+    let workers = GradientWorkers::new(Some(workers)).unwrap();
     let batches = batches(together);
     let mut model = model();
     let settings = |update| UpdateSettings {
@@ -68,7 +68,7 @@ fn check(together: bool, workers: usize) {
         train: Trained::All,
         seed: 1,
         update,
-        precision: Precision::F32,
+        precision: ProductPrecision::F32,
     };
     let close = |what: &str, ours: f64, theirs: &Value| {
         let theirs = theirs.as_f64().unwrap();

@@ -1,7 +1,7 @@
 """Runs CTranslate2 with the weights of a sentence-level model of abridge, beside `translate.rs`.
 
-    cargo bench -p abridge-translate --bench translate -- --width base --preset sentence --export exported
-    cargo bench -p abridge-translate --bench translate -- --width base --preset sentence
+    cargo bench -p abridge-translate --bench translate -- --size base --preset sentence --export exported
+    cargo bench -p abridge-translate --bench translate -- --size base --preset sentence
     pip install ctranslate2 safetensors numpy
     python crates/translate/benches/beside_ctranslate2.py exported --program target/release/abridge
 

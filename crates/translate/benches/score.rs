@@ -2,8 +2,8 @@
 //! encoded again for every request, and the logits of all words written out.
 //!
 //! ```text
-//! cargo bench -p abridge-translate --bench score                        # width small, C = 1 and 10
-//! cargo bench -p abridge-translate --bench score -- --width base --sentences 100
+//! cargo bench -p abridge-translate --bench score                        # size small, C = 1 and 10
+//! cargo bench -p abridge-translate --bench score -- --size base --sentences 100
 //! cargo bench -p abridge-translate --bench score -- --preset grouping,caching-tokens --context 3
 //! ```
 //!
@@ -18,7 +18,7 @@ use abridge_corpus::Tokenizer;
 use abridge_corpus::practice::{PracticeConfig, generate};
 use abridge_corpus::tokenizer::{TrainSettings, count_words};
 use abridge_model::tokens::END;
-use abridge_model::{Batch, Dropout, Example, Packed, Preset, SourceBatch, Width};
+use abridge_model::{Batch, Dropout, Example, ModelSize, Packed, Preset, SourceBatch};
 use abridge_translate::{ScoreRequest, Translator};
 use burn::tensor::Device;
 use burn::tensor::activation::log_softmax;
@@ -33,7 +33,7 @@ const ROUNDS: usize = 3;
 const OLD_BATCH: usize = 60;
 
 fn main() {
-    let mut width = Width::Small;
+    let mut size = ModelSize::Small;
     let mut presets = vec![Preset::Grouping];
     let mut contexts = vec![1, 10];
     let mut sentences = 200;
@@ -43,7 +43,7 @@ fn main() {
     while let Some(argument) = arguments.next() {
         let mut value = || arguments.next().expect("the option needs a value");
         match argument.as_str() {
-            "--width" => width = value().parse().expect("base, small or tiny"),
+            "--size" => size = value().parse().expect("base, small or tiny"),
             "--preset" => presets = list(&value()),
             "--context" => contexts = list(&value()),
             "--sentences" => sentences = value().parse().expect("a number"),
@@ -61,7 +61,7 @@ fn main() {
     println!("{:<16} {:>3} {:>14} {:>14} {:>7}", "preset", "C", "before, 1/s", "now, 1/s", "ratio");
     for &preset in &presets {
         for &context in &contexts {
-            let config = preset.config(width, vocabulary, vocabulary, context);
+            let config = preset.config(size, vocabulary, vocabulary, context);
             let model = config.init(1, &Device::flex()).expect("a network");
             let (source, target) = (tokenizer.clone(), tokenizer.clone());
             let translator = Translator::new(model, source, target, "random")

@@ -1,11 +1,11 @@
 //! Tokens and sentences per second of translation.
 //!
 //! ```text
-//! cargo bench -p abridge-translate --bench translate                    # width small, some minutes
-//! cargo bench -p abridge-translate --bench translate -- --width base --sentences 64
+//! cargo bench -p abridge-translate --bench translate                    # size small, some minutes
+//! cargo bench -p abridge-translate --bench translate -- --size base --sentences 64
 //! cargo bench -p abridge-translate --bench translate -- --preset grouping --context 0,1,3,10 --beam 1
 //! cargo bench -p abridge-translate --bench translate -- --model runs/grouping/model --text talk.en
-//! cargo bench -p abridge-translate --bench translate -- --width base --preset sentence --export exported
+//! cargo bench -p abridge-translate --bench translate -- --size base --preset sentence --export exported
 //! cargo bench -p abridge-translate --bench translate -- --model exported/int8 --length 25  # what quantize made of it
 //! cargo bench -p abridge-translate --bench translate -- --model sentence/model --text talk.en --export exported
 //! ```
@@ -23,7 +23,7 @@ use abridge_corpus::practice::{PracticeConfig, generate};
 use abridge_corpus::tokenizer::{TrainSettings, count_words};
 use abridge_corpus::{Input, Tokenizer, read};
 use abridge_model::weights::ModelDirectory;
-use abridge_model::{Model, Preset, Width};
+use abridge_model::{Model, ModelSize, Preset};
 use abridge_translate::{BeamSettings, Control, DocumentSettings, Error, Translator};
 use burn::tensor::Device;
 
@@ -33,7 +33,7 @@ const DOCUMENT: usize = 20;
 const TOGETHER: usize = 2;
 
 struct Options {
-    width: Width,
+    size: ModelSize,
     presets: Vec<Preset>,
     contexts: Vec<usize>,
     beams: Vec<usize>,
@@ -52,7 +52,7 @@ struct Options {
 impl Options {
     fn parse() -> Self {
         let mut options = Self {
-            width: Width::Small,
+            size: ModelSize::Small,
             presets: Preset::ALL.to_vec(),
             contexts: vec![1, 3],
             beams: vec![1, 5],
@@ -69,7 +69,7 @@ impl Options {
         while let Some(argument) = arguments.next() {
             let mut value = || arguments.next().expect("the option needs a value");
             match argument.as_str() {
-                "--width" => options.width = value().parse().expect("base, small or tiny"),
+                "--size" => options.size = value().parse().expect("base, small or tiny"),
                 "--preset" => options.presets = list(&value()),
                 "--context" => options.contexts = list(&value()),
                 "--beam" => options.beams = list(&value()),
@@ -124,7 +124,7 @@ fn main() {
         let contexts = if preset == Preset::Sentence { vec![0] } else { options.contexts.clone() };
         for context in contexts {
             let words = options.vocabulary;
-            let config = preset.config(options.width, words, words, context);
+            let config = preset.config(options.size, words, words, context);
             let Ok(model) = config.init(1, &Device::flex()) else { continue };
             if let Some(folder) = &options.export {
                 export(folder, &model, &tokenizer, &lines, length);

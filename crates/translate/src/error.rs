@@ -40,10 +40,6 @@ pub enum Error {
     #[error("{0}")]
     Session(String),
 
-    /// Threads cannot be started.
-    #[error("cannot start threads: {0}")]
-    Threads(String),
-
     /// The caller stopped the translation.
     #[error("stopped")]
     Stopped,
@@ -55,7 +51,7 @@ impl HasKind for Error {
             Self::Model(error) => error.kind(),
             Self::Corpus(error) => error.kind(),
             Self::TooLong { .. } => Kind::Data,
-            Self::Settings(_) | Self::Session(_) | Self::Threads(_) | Self::Stopped => Kind::Usage,
+            Self::Settings(_) | Self::Session(_) | Self::Stopped => Kind::Usage,
         }
     }
 }

@@ -19,6 +19,7 @@ mod documents;
 mod error;
 mod explain;
 mod foreign;
+mod given;
 mod in_context;
 mod prose;
 mod sampling;
@@ -33,7 +34,6 @@ mod translation;
 mod translator;
 mod turns;
 mod walk;
-mod workers;
 
 pub use batches::BATCH_SENTENCES;
 pub use beam::{Hypothesis, beam_search, beam_search_with};

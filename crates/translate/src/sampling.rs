@@ -38,7 +38,7 @@ pub(crate) fn draw(
         });
         words.truncate(enough.map_or(words.len(), |last| last + 1));
     }
-    // Partial selection leaves an order that is nobody's business.
+    // The order that partial selection leaves does not matter.
     words.sort_unstable_by_key(|(word, _)| *word);
     let total: f64 = words.iter().map(|(_, weight)| weight).sum();
     let mut left = random::uniform(sampling.seed, place) * total;

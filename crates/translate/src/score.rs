@@ -4,16 +4,14 @@
 //! however many requests have it as their source or in their context, and the decoder looks at
 //! what was remembered of it.
 
-use std::collections::BTreeMap;
-
-use abridge_corpus::tokenizer::Encoder;
 use abridge_model::tokens::END;
-use abridge_model::{Packed, Reading, Remembered, Seat};
+use abridge_model::{Packed, SentenceInContext};
 
+use crate::Result;
 use crate::batches::{BATCH_SENTENCES, BATCH_TOKENS, Limits};
-use crate::translator::{Translator, sentence_tokens};
-use crate::turns::Control;
-use crate::{Error, Result};
+use crate::given::Given;
+use crate::in_context::InContext;
+use crate::translator::Translator;
 
 /// Source tokens per thread that are kept in memory together. At the paper's width a token takes
 /// up to 28 KiB.
@@ -80,39 +78,9 @@ impl Translator {
 /// Consecutive requests whose sentences are read together.
 struct Window<'a> {
     translator: &'a Translator,
-    requests: Vec<Prepared>,
-    sources: Distinct<'a>,
-    /// The translations that a memory holds.
-    translations: Distinct<'a>,
-}
-
-/// A request whose texts have become tokens.
-struct Prepared {
-    /// The sentence, among the distinct ones of the window.
-    source: usize,
-    /// The sentences before it, nearest first; none where a slot is to stay empty.
-    context: Vec<Option<Held>>,
-    /// Each candidate, the end included.
-    candidates: Vec<Vec<u32>>,
-}
-
-/// A sentence of a context, and its translation where the memory holds it.
-type Held = (usize, Option<usize>);
-
-/// Distinct texts as tokens, in the order in which they first came.
-#[derive(Default)]
-struct Distinct<'a> {
-    places: BTreeMap<&'a str, usize>,
-    texts: Vec<Vec<u32>>,
-}
-
-impl<'a> Distinct<'a> {
-    fn place(&mut self, text: &'a str, tokens: impl FnOnce() -> Vec<u32>) -> usize {
-        *self.places.entry(text).or_insert_with(|| {
-            self.texts.push(tokens());
-            self.texts.len() - 1
-        })
-    }
+    given: Given<'a>,
+    /// The candidates of each request, the end included.
+    candidates: Vec<Vec<Vec<u32>>>,
 }
 
 impl<'a> Window<'a> {
@@ -122,135 +90,63 @@ impl<'a> Window<'a> {
         requests: &[ScoreRequest<'a>],
         first: usize,
     ) -> Result<Self> {
-        let mut window = Self {
-            translator,
-            requests: Vec::new(),
-            sources: Distinct::default(),
-            translations: Distinct::default(),
-        };
-        let mut encoder = translator.source().encoder();
+        let mut window = Self { translator, given: Given::new(translator), candidates: Vec::new() };
         let most = WINDOW_TOKENS * translator.threads();
         let mut filled = 0;
         for (place, request) in requests.iter().enumerate().skip(first) {
             if filled >= most {
                 break;
             }
-            let before = window.sources.texts.len();
-            window.add(request, &mut encoder)?;
-            let new = window.sources.texts[before..].iter().map(Vec::len);
-            filled += new.clone().sum::<usize>();
-            let longest = translator.model().config().max_positions;
-            if let Some(tokens) = new.max().filter(|&tokens| tokens > longest) {
-                return Err(Error::TooLong { sentence: place + 1, tokens, most: longest });
-            }
+            let ScoreRequest { source, context, context_translations, shown, candidates } =
+                *request;
+            let sentence = InContext { source, context, shown };
+            filled += window.given.add(sentence, context_translations, place + 1)?;
+            let candidates = candidates.iter().map(|candidate| {
+                let mut tokens = translator.target().encode(candidate);
+                tokens.push(END);
+                tokens
+            });
+            window.candidates.push(candidates.collect());
         }
         Ok(window)
     }
 
-    fn add(&mut self, request: &ScoreRequest<'a>, encoder: &mut Encoder<'_>) -> Result<()> {
-        let translator = self.translator;
-        let chosen = translator.target_languages().chosen();
-        translator.check_language(chosen, request.source)?;
-        let mut read = |text: &'a str| self.sources.place(text, || sentence_tokens(encoder, text));
-        let source = read(request.source);
-        let most = translator.context(None)?;
-        let holds_translations = translator.layout().holds_translations;
-        // Aligned at their ends: the newest translation is that of the newest sentence.
-        let mut known = request.context_translations.iter().rev().filter(|_| holds_translations);
-        let context = request.context.iter().rev().take(most).map(|sentence| {
-            let translation = known
-                .next()
-                .map(|text| self.translations.place(text, || translator.translation_tokens(text)));
-            (read(sentence), translation)
-        });
-        let known: Vec<Held> = context.collect();
-        let first = request.context.len() - known.len();
-        let context = match request.shown {
-            // Of the known ones, which are in reverse order, those that are to be shown.
-            Some(shown) => {
-                let held = |place: usize| known[request.context.len() - 1 - place.max(first)];
-                shown.iter().map(|place| place.map(held)).collect()
-            }
-            None => known.into_iter().map(Some).collect(),
-        };
-        let candidates = request.candidates.iter().map(|candidate| {
-            let mut tokens = translator.target().encode(candidate);
-            tokens.push(END);
-            tokens
-        });
-        self.requests.push(Prepared { source, context, candidates: candidates.collect() });
-        Ok(())
-    }
-
     fn score(&self, done: &(dyn Fn(usize) + Sync)) -> Result<Vec<Vec<Score>>> {
-        let readings = self.translator.read_all(&self.sources.texts, &Control::default())?;
-        let translated = self.read_translations(&readings)?;
-        let remembered = |held: &Held| match held {
-            (sentence, None) => &readings[*sentence].remembered,
-            translated_too => &translated[translated_too],
-        };
-        let length = |place: usize| self.requests[place].tokens();
+        let read = self.given.read()?;
+        let length = |place: usize| self.candidates[place].iter().map(Vec::len).sum();
+        let all = 0..self.candidates.len();
         // Several batches per thread, so that no thread waits long for the last.
-        let count = (self.requests.len() / (2 * self.translator.threads())).max(BATCH_SENTENCES);
+        let count = (all.len() / (2 * self.translator.threads())).max(BATCH_SENTENCES);
         let limits = Limits { count, tokens: BATCH_TOKENS };
-        self.translator.in_batches(0..self.requests.len(), length, limits, |batch| {
-            let mut seats = Vec::new();
+        self.translator.in_batches(all, length, limits, |batch| {
+            let mut in_context = Vec::new();
             let mut candidates = Vec::new();
-            for request in batch.iter().map(|&place| &self.requests[place]) {
-                let seat = Seat {
-                    reading: &readings[request.source],
-                    context: self
-                        .translator
-                        .layout()
-                        .context(|back| request.context.get(back - 1)?.as_ref().map(remembered)),
-                };
-                seats.extend(request.candidates.iter().map(|_| seat.clone()));
-                candidates.extend(&request.candidates);
+            for &place in batch {
+                let sentence = read.sentence(place);
+                in_context.extend(self.candidates[place].iter().map(|_| sentence.clone()));
+                candidates.extend(&self.candidates[place]);
             }
-            let scores = self.score_seats(&seats, &Packed::new(candidates))?;
+            let scores = self.score_in_context(&in_context, &Packed::new(candidates))?;
             done(batch.len());
             let mut scores = scores.into_iter();
-            let of_request = |&place: &usize| {
-                scores.by_ref().take(self.requests[place].candidates.len()).collect()
-            };
+            let of_request =
+                |&place: &usize| scores.by_ref().take(self.candidates[place].len()).collect();
             Ok(batch.iter().map(of_request).collect())
         })
     }
 
-    fn score_seats(&self, seats: &[Seat<'_>], candidates: &Packed) -> Result<Vec<Score>> {
-        if seats.is_empty() {
+    fn score_in_context(
+        &self,
+        in_context: &[SentenceInContext<'_>],
+        candidates: &Packed,
+    ) -> Result<Vec<Score>> {
+        if in_context.is_empty() {
             return Ok(Vec::new());
         }
         let model = self.translator.model();
-        let scores = model.log_probabilities(candidates, &model.recall(seats)?)?;
+        let scores =
+            model.log_probabilities(candidates, &model.sources_from_memory(in_context)?)?;
         let of_candidate = candidates.segments().ranges().map(|range| scores[range].to_vec());
         Ok(of_candidate.map(Score::new).collect())
-    }
-
-    /// The sentences of contexts whose translations the memory holds, too.
-    fn read_translations(&self, readings: &[Reading]) -> Result<BTreeMap<Held, Remembered>> {
-        let texts = &self.translations.texts;
-        let length = |place: usize| texts[place].len();
-        let all = 0..texts.len();
-        let translations =
-            self.translator.in_batches(all, length, Control::default().limits(), |batch| {
-                let tokens = batch.iter().map(|&place| &texts[place]);
-                Ok(self.translator.model().read_translations(&Packed::new(tokens))?)
-            })?;
-        let mut remembered = BTreeMap::new();
-        for held in self.requests.iter().flat_map(|request| request.context.iter().flatten()) {
-            let (sentence, Some(translation)) = *held else { continue };
-            remembered.entry(*held).or_insert_with(|| Remembered {
-                translation: Some(translations[translation].clone()),
-                ..readings[sentence].remembered.clone()
-            });
-        }
-        Ok(remembered)
-    }
-}
-
-impl Prepared {
-    fn tokens(&self) -> usize {
-        self.candidates.iter().map(Vec::len).sum()
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! A large part of decoding is to score every word of the vocabulary at every step. What a lexicon
 //! says of the words of the sentence, and the words that are common everywhere, are a tenth of it and
-//! nearly always enough. Who wants this makes a model directory with such a list of it
+//! nearly always enough. To use it, make a model directory with such a list
 //! (`abridge shortlist`); without one all words are scored.
 
 use std::path::Path;

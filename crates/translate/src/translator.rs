@@ -3,18 +3,18 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use abridge_base::Workers;
 use abridge_corpus::Tokenizer;
 use abridge_corpus::tokenizer::{Encoder, TargetLanguages};
 use abridge_model::Model;
 use abridge_model::config::Context;
 use abridge_model::lean::LeanDecoder;
 use abridge_model::tokens::END;
-use abridge_model::weights::{ModelDirectory, Precision};
+use abridge_model::weights::{ModelDirectory, WeightPrecision};
 use burn::tensor::Device;
 
 use crate::settings::BeamSettings;
 use crate::shortlist::Shortlist;
-use crate::workers::Workers;
 use crate::{Error, Result};
 
 /// A network with its tokenizers.
@@ -30,7 +30,7 @@ pub struct Translator {
     /// The context size of the training, where the model has context.
     trained_context: Option<usize>,
     workers: Workers,
-    precision: Precision,
+    precision: WeightPrecision,
     /// The words that translations are made of, where the model directory has such lists.
     shortlist: Option<Arc<Shortlist>>,
     /// How its makers search.
@@ -115,18 +115,18 @@ impl Translator {
 
     /// Puts a network and its tokenizers together; the hash is its name in signatures and sessions.
     pub fn new(model: Model, source: Tokenizer, target: Tokenizer, hash: &str) -> Result<Self> {
-        Self::with_precision(model, Precision::Single, source, target, hash)
+        Self::with_precision(model, WeightPrecision::Single, source, target, hash)
     }
 
     fn with_precision(
         model: Model,
-        precision: Precision,
+        precision: WeightPrecision,
         source: Tokenizer,
         target: Tokenizer,
         hash: &str,
     ) -> Result<Self> {
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
-        let (hash, workers) = (hash.to_owned(), Workers::new(cores)?);
+        let (hash, workers) = (hash.to_owned(), workers(cores)?);
         let lean = model.lean_decoder_in(precision).map(Arc::new);
         let config = model.config();
         let trained_context = (config.context != Context::None).then_some(config.context_size);
@@ -148,7 +148,7 @@ impl Translator {
 
     /// Uses this many threads instead of one per core.
     pub fn with_threads(mut self, threads: usize) -> Result<Self> {
-        self.workers = Workers::new(threads)?;
+        self.workers = workers(threads)?;
         Ok(self)
     }
 
@@ -190,7 +190,7 @@ impl Translator {
             hash: self.hash.clone(),
             languages: self.languages.clone(),
             trained_context: self.trained_context,
-            workers: Workers::new(threads)?,
+            workers: workers(threads)?,
             precision: self.precision,
             shortlist: self.shortlist.clone(),
             search: self.search.clone(),
@@ -204,9 +204,9 @@ impl Translator {
     }
 
     /// How the weights were stored, if the device cannot multiply them so and they were unpacked.
-    pub fn unpacked(&self) -> Option<Precision> {
+    pub fn unpacked(&self) -> Option<WeightPrecision> {
         let is_lean = self.lean.is_some();
-        (self.precision == Precision::Int8 && !is_lean).then_some(self.precision)
+        (self.precision == WeightPrecision::Int8 && !is_lean).then_some(self.precision)
     }
 
     /// The network.
@@ -309,4 +309,8 @@ pub(crate) fn sentence_tokens(encoder: &mut Encoder<'_>, sentence: &str) -> Vec<
     }
     tokens.push(END);
     tokens
+}
+
+fn workers(threads: usize) -> Result<Workers> {
+    Ok(Workers::joining(threads, "translate")?)
 }

@@ -130,7 +130,7 @@ impl Translator {
         Ok(())
     }
 
-    /// The translations of so many sentences, from their pieces.
+    /// The translations of this many sentences, from their pieces.
     fn put_together(&self, sentences: usize, pieces: Vec<Piece>) -> Vec<Translation> {
         let mut pieces = pieces.into_iter().peekable();
         let translation = |sentence| {

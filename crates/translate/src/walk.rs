@@ -3,7 +3,9 @@
 use std::sync::atomic::AtomicBool;
 
 use abridge_model::tokens::END;
-use abridge_model::{MemoryLayout, Occupant, Packed, Reading, Remembered, Seat, random};
+use abridge_model::{
+    MemoryLayout, Occupant, Packed, Reading, Remembered, SentenceInContext, random,
+};
 
 use crate::Result;
 use crate::beam::{Hypothesis, Search};
@@ -184,7 +186,8 @@ impl<'a> Walk<'a> {
     fn search_batch(&self, batch: &[usize]) -> Result<Vec<Found>> {
         let (translator, settings, control) = (self.translator, self.settings, self.control);
         let pieces = || batch.iter().map(|&place| &self.pieces[place]);
-        let seats: Vec<Seat<'_>> = batch.iter().map(|&place| self.seat(place)).collect();
+        let in_context: Vec<SentenceInContext<'_>> =
+            batch.iter().map(|&place| self.in_context(place)).collect();
         let keys: Vec<u64> = pieces().map(|piece| self.key(piece)).collect();
         let stops: Vec<&AtomicBool> =
             pieces().filter_map(|piece| control.stops.get(piece.turn).copied()).collect();
@@ -195,9 +198,9 @@ impl<'a> Walk<'a> {
             Search { settings, keys: &keys, lists: &lists, stops: &stops, control: Some(control) };
 
         let model = translator.model();
-        let sources = model.recall(&seats)?;
+        let sources = model.sources_from_memory(&in_context)?;
         let hypotheses = search.run(model, translator.lean(), &sources)?;
-        let mut attention = vec![None; seats.len()];
+        let mut attention = vec![None; in_context.len()];
         if control.attention {
             // A sentence whose turn was stopped has no hypothesis.
             let best = hypotheses
@@ -206,15 +209,17 @@ impl<'a> Walk<'a> {
             let best = Packed::new(best);
             (control.before_step)(best.tokens().len());
             let weights = model.attended(&sources, &best)?;
-            for ((attention, weights), seat) in attention.iter_mut().zip(weights).zip(&seats) {
-                *attention = Some(Attention { weights, slots: self.held(seat) });
+            for ((attention, weights), sentence) in
+                attention.iter_mut().zip(weights).zip(&in_context)
+            {
+                *attention = Some(Attention { weights, slots: self.held(sentence) });
             }
         }
         Ok(hypotheses.into_iter().zip(attention).collect())
     }
 
     /// A piece with what is before it: pieces of the same turn, then what the session remembers.
-    fn seat(&self, place: usize) -> Seat<'_> {
+    fn in_context(&self, place: usize) -> SentenceInContext<'_> {
         let piece = &self.pieces[place];
         let session = self.sessions[piece.turn];
         let context = self.layout.context(|back| {
@@ -226,13 +231,13 @@ impl<'a> Walk<'a> {
                 Some(earlier) => session.past.iter().rev().nth(earlier),
             }
         });
-        Seat { reading: &piece.reading, context }
+        SentenceInContext { reading: &piece.reading, context }
     }
 
-    /// The sentences in the slots of a seat.
-    fn held(&self, seat: &Seat<'_>) -> Vec<(usize, Remembered)> {
-        let own = &seat.reading.remembered;
-        let occupants = self.layout.occupants(own, &seat.context, |_| false).into_iter();
+    /// What stands in the slots of a sentence.
+    fn held(&self, sentence: &SentenceInContext<'_>) -> Vec<(usize, Remembered)> {
+        let own = &sentence.reading.remembered;
+        let occupants = self.layout.occupants(own, &sentence.context, |_| false).into_iter();
         let sentence = |(slot, occupant)| match occupant {
             Occupant::Sentence(held) => Some((slot, Remembered::clone(held))),
             Occupant::TranslationOf(_) | Occupant::EmptySentence => None,

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use abridge_corpus::tokenizer::sentencepiece::{ForeignVocabulary, Imported};
 use abridge_model::tokens::END;
-use abridge_model::weights::{ModelDirectory, Precision};
+use abridge_model::weights::{ModelDirectory, WeightPrecision};
 use abridge_model::{Batch, Dropout, Example, Packed, SourceBatch};
 use abridge_translate::{BeamSettings, ForeignTranslator, Rendition, Translator};
 use burn::tensor::Device;
@@ -238,10 +238,10 @@ fn a_model_of_several_languages_starts_with_the_one_that_was_chosen() {
 fn a_written_model_translates_within_its_shortlist() {
     let foreign = open(&fixture("marian/student"));
     assert!(foreign.has_shortlist());
-    assert_eq!((foreign.precision(), foreign.search().beam), (Precision::Int8, 1));
+    assert_eq!((foreign.precision(), foreign.search().beam), (WeightPrecision::Int8, 1));
     let folder = tempfile::tempdir().unwrap();
     let without = translator(&foreign);
-    for precision in [Precision::Single, Precision::Int8] {
+    for precision in [WeightPrecision::Single, WeightPrecision::Int8] {
         let out = folder.path().join(precision.to_string());
         foreign.write(precision, ModelDirectory::begin_new(&out).unwrap()).unwrap();
         let directory = ModelDirectory::open(&out).unwrap();

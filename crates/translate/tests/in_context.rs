@@ -30,5 +30,11 @@ fn a_sentence_in_context_is_as_in_its_document() {
         let alone = InContext { source: &text[2], context: &[], shown: None };
         let alone = translator.translate_in_context(&[alone], &settings()).unwrap();
         assert_eq!(both, [whole[2].clone(), alone[0].clone()], "{preset}");
+
+        // Places count from the first sentence that is given, also where not all fit into the memory.
+        let shown = [Some(3), Some(2)];
+        let last = InContext { source: &text[4], context: &text[..4], shown: Some(&shown) };
+        let last = translator.translate_in_context(&[last], &settings()).unwrap();
+        assert_eq!(last[0], whole[4], "{preset}");
     }
 }

@@ -136,7 +136,7 @@ fn damaged_bytes_are_refused_without_a_panic() {
         flipped[place] ^= 1 << (place % 8);
         refused(&flipped);
     }
-    // Whoever can compute a checksum gets no further: no panic, no endless allocation.
+    // A valid checksum alone gets nowhere: no panic, no endless allocation.
     let body = whole.len() - 32;
     for place in 0..body {
         for value in [0x00, 0x7f, 0xff] {

@@ -30,7 +30,7 @@ impl std::fmt::Debug for OutputDirectory {
 }
 
 impl OutputDirectory {
-    /// Begins a directory; the folders above it are made if need be.
+    /// Begins a directory; the folders above it are created if necessary.
     ///
     /// A directory that is there already is replaced if it is empty, or if `own` names its files
     /// (those of its manifest, and the manifest itself) and there are no others. Anything else is

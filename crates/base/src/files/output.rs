@@ -52,12 +52,12 @@ enum Place {
 }
 
 impl Outputs {
-    /// Of a command that reads nothing yet.
+    /// A command that reads nothing yet.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Adds a file or directory that the command reads. What does not exist is no matter of outputs.
+    /// Adds a file or directory that the command reads. What does not exist does not matter to outputs.
     pub fn reading(&mut self, path: &Path) -> &mut Self {
         if let Ok(metadata) = fs::metadata(path) {
             self.reading.push(Reading {
@@ -111,7 +111,7 @@ impl Outputs {
         }
         if matches!(place, Place::File) {
             self.claim(path, resolved)?;
-            // Whether one may write there is found out by doing it.
+            // Whether it may be written is found out by writing it.
             drop(Temporary::file(path, true)?);
         }
         Ok(OutputFile { path: path.to_path_buf(), place })
@@ -158,7 +158,7 @@ impl Outputs {
         let bytes = path.as_os_str().as_encoded_bytes();
         let is_folder = bytes.ends_with(b"/") || cfg!(windows) && bytes.ends_with(b"\\");
         if is_folder && !path.is_dir() {
-            return Err(refused(path, "is not a directory", "make it first, or name a file"));
+            return Err(refused(path, "is not a directory", "create it first, or name a file"));
         }
         let resolved = resolve(path)?;
         Ok((resolved, fs::symlink_metadata(path).ok()))
@@ -330,13 +330,13 @@ fn resolve(path: &Path) -> Result<PathBuf> {
         } else {
             format!("the directory {} does not exist", folder.display())
         };
-        return Err(refused(path, &problem, "make it first, or name another place"));
+        return Err(refused(path, &problem, "create it first, or name another place"));
     }
     let folder = folder.canonicalize().map_err(|error| Error::io("write", path, error))?;
     Ok(folder.join(name))
 }
 
-/// A wish that cannot be granted is a matter of usage.
+/// A request that cannot be met is an error of usage.
 pub(super) fn refused(path: &Path, problem: &str, remedy: &str) -> Error {
     Error::new(problem).in_file(path).remedy(remedy).of_kind(Kind::Usage)
 }

@@ -1,7 +1,7 @@
 //! Names that nobody can guess, and what became of those of processes that were killed.
 //!
 //! A temporary name is `.NAME.` with 128 random bits and `.part`. Its maker holds a lock on it as
-//! long as it works, so the next one who writes the same target can tell what is left over from
+//! long as it works, so the next process that writes the same target can tell what is left over from
 //! what is in use. A directory that is about to be replaced waits under a name with `.old`.
 
 use std::ffi::OsString;
@@ -55,7 +55,7 @@ impl Temporary {
             let _ = private;
             builder.create(path)?;
             match File::open(path) {
-                // Somebody who is clearing up was faster.
+                // Another process that is clearing up was faster.
                 Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
                 opened => opened.map(Some),
             }
@@ -72,7 +72,7 @@ impl Temporary {
             match create(&path) {
                 Ok(None) => {}
                 Ok(Some(handle)) => {
-                    // Somebody who is clearing up may have it before it is locked here. Where locks are
+                    // Another process that is clearing up may take it before it is locked here. Where locks are
                     // unknown nothing is taken for left over, either.
                     let is_taken = matches!(handle.try_lock(), Err(TryLockError::WouldBlock));
                     if !is_taken && path.symlink_metadata().is_ok() {

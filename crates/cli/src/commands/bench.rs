@@ -6,8 +6,8 @@ use std::path::PathBuf;
 use abridge_base::files::Outputs;
 use abridge_base::tell;
 use abridge_experiments::bench::{BenchReport, BenchSettings};
-use abridge_model::ops::Precision;
-use abridge_model::{DeviceKind, Preset, Width};
+use abridge_model::ops::ProductPrecision;
+use abridge_model::{DeviceKind, ModelSize, Preset};
 use anyhow::ensure;
 use clap::Args;
 
@@ -19,18 +19,19 @@ use clap::Args;
 #[command(after_help = "Examples:
   abridge bench
   abridge bench --device cuda --output cuda.json
-  abridge bench --widths tiny --presets grouping --context-size 0,1,10
+  abridge bench --size tiny --presets grouping --context-size 0,1,10
   abridge bench --precision bf16")]
 pub struct Bench {
     /// The sizes of the networks.
     #[arg(
-        long,
+        long = "size",
+        alias = "widths",
         value_delimiter = ',',
-        value_name = "WIDTH,…",
+        value_name = "SIZE,…",
         default_value = "small,base",
-        value_parser = super::parse::<Width>
+        value_parser = super::parse::<ModelSize>
     )]
-    widths: Vec<Width>,
+    sizes: Vec<ModelSize>,
     /// The models of the paper to measure.
     #[arg(
         long,
@@ -50,8 +51,8 @@ pub struct Bench {
     #[arg(long, default_value_t = BenchSettings::default().updates)]
     updates: usize,
     /// The precision of products in training: f32 or bf16.
-    #[arg(long, default_value_t = Precision::F32)]
-    precision: Precision,
+    #[arg(long, default_value_t = ProductPrecision::F32)]
+    precision: ProductPrecision,
     /// Workers of training; one per core by default, one on a device.
     #[arg(long, value_name = "COUNT")]
     workers: Option<usize>,
@@ -80,12 +81,12 @@ impl Bench {
             ..BenchSettings::default()
         };
         let mut report = BenchReport::begin(&settings)?;
-        for &width in &self.widths {
+        for &size in &self.sizes {
             for &preset in &self.presets {
                 let sizes = if preset == Preset::Sentence { &[0][..] } else { &self.context_size };
                 for &context in sizes {
-                    tell!("{width} {preset}, context size {context}");
-                    report.rows.push(settings.measure(width, preset, context)?);
+                    tell!("{size} {preset}, context size {context}");
+                    report.rows.push(settings.measure(size, preset, context)?);
                 }
             }
         }

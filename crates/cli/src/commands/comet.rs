@@ -74,6 +74,6 @@ fn warn_of_cuts(cuts: &[CutText], set: &TestSet) {
         );
     }
     if cuts.len() > SHOWN {
-        tell!("warning: and {} more texts of which COMET read a part", cuts.len() - SHOWN);
+        tell!("warning: and {} more texts that COMET read only in part", cuts.len() - SHOWN);
     }
 }

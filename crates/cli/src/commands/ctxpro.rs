@@ -59,7 +59,7 @@ pub struct CtxPro {
     /// Which sentences the random context is made of.
     #[arg(long, default_value_t = 1)]
     seed: u64,
-    /// Only the first so many examples of each rule.
+    /// Only the first N examples of each rule.
     #[arg(long, value_name = "N")]
     per_rule: Option<usize>,
     /// Hypotheses that are followed at once; by default as many as the model's makers use, or 5.

@@ -87,12 +87,12 @@ impl Cxmi {
         let most = translator.model().config().context_size;
         ensure!(
             most > 0,
-            "{} looks at no sentence before; CXMI needs a model that can use context",
+            "{} uses no context; CXMI needs a model that can use context",
             self.model.display()
         );
         let sizes = if self.context_sizes.is_empty() { &[most][..] } else { &self.context_sizes };
         for &size in sizes {
-            ensure!(size > 0, "with a context size of 0 there is nothing to gain; give at least 1");
+            ensure!(size > 0, "without context there is nothing to gain; give at least 1");
         }
         let sentences = cxmi_sentences(&corpus.documents);
         let bar = crate::progress::counter(sentences * sizes.len(), "sentences", self.quiet);

@@ -5,9 +5,10 @@ use std::path::PathBuf;
 
 use abridge_corpus::Format;
 use abridge_evaluate::{
-    Bleu, ChrF, DocumentBleu, Evaluation, Files, LengthRatio, MetricChoice, PairedTest,
+    Bleu, ChrF, Evaluation, Files, METRICS, MetricChoice, MetricSettings, NamedMetric, PairedTest,
     PronounChoice, PronounLanguage, Resampling, Smoothing, Ter, Tokenizer,
 };
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, ValueEnum};
 
 use super::comet::CometArguments;
@@ -65,8 +66,8 @@ pub struct EvaluateArguments {
     empty_is_missing: bool,
 
     /// What to compute; default: all, d-bleu if documents are known
-    #[arg(short, long, value_delimiter = ',', value_name = "METRICS")]
-    metrics: Vec<MetricName>,
+    #[arg(short, long, value_delimiter = ',', value_name = "METRICS", value_parser = metric_names())]
+    metrics: Vec<NamedMetric>,
 
     /// Print one JSON object with a key per metric, each with score and signature
     #[arg(long, conflicts_with = "markdown")]
@@ -77,8 +78,8 @@ pub struct EvaluateArguments {
     markdown: bool,
 
     /// Decimals of scores in tables
-    #[arg(short, long, default_value_t = 1, value_name = "N", value_parser = decimals)]
-    width: usize,
+    #[arg(short = 'w', long, alias = "width", default_value_t = 1, value_name = "N", value_parser = decimals)]
+    decimals: usize,
 
     /// Precision and recall of pronouns per gender in this language: de, fr or en
     #[arg(long, value_name = "LANGUAGE")]
@@ -197,22 +198,15 @@ struct TerArguments {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum MetricName {
-    Bleu,
-    Chrf,
-    #[value(name = "chrf++")]
-    ChrfPlusPlus,
-    Ter,
-    #[value(name = "d-bleu")]
-    DocumentBleu,
-    LengthRatio,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum TestName {
     Bootstrap,
     Randomization,
     None,
+}
+
+fn metric_names() -> impl TypedValueParser<Value = NamedMetric> {
+    PossibleValuesParser::new(METRICS.iter().map(|metric| metric.name))
+        .try_map(|name| NamedMetric::find(&name).ok_or("there is no such metric"))
 }
 
 fn decimals(text: &str) -> Result<usize, String> {
@@ -224,7 +218,7 @@ fn decimals(text: &str) -> Result<usize, String> {
 
 /// Reads, computes and prints.
 pub fn run(arguments: &EvaluateArguments) -> anyhow::Result<()> {
-    let metric = Settings::new(arguments)?;
+    let settings = settings(arguments)?;
     let files = Files {
         hypotheses: arguments.hypotheses.clone(),
         references: arguments.reference.clone(),
@@ -234,15 +228,14 @@ pub fn run(arguments: &EvaluateArguments) -> anyhow::Result<()> {
         empty_is_missing: arguments.empty_is_missing,
     };
     let set = files.read()?;
-    let mut names = arguments.metrics.clone();
-    if names.is_empty() {
-        names.extend(MetricName::value_variants());
-        names.retain(|name| *name != MetricName::DocumentBleu || set.documents.is_some());
-    }
+    let is_chosen = !arguments.metrics.is_empty();
     let mut metrics: Vec<MetricChoice> = Vec::new();
-    for name in names {
-        let choice = metric.choose(name);
-        if !metrics.contains(&choice) {
+    for &metric in if is_chosen { &arguments.metrics[..] } else { METRICS } {
+        let choice = MetricChoice::text(metric, &settings);
+        let is_possible = is_chosen || !choice.is_of_documents() || set.documents.is_some();
+        // chrF++ without words is chrF.
+        let is_new = metrics.iter().all(|other| other.metric().name() != choice.metric().name());
+        if is_possible && is_new {
             metrics.push(choice);
         }
     }
@@ -266,9 +259,9 @@ pub fn run(arguments: &EvaluateArguments) -> anyhow::Result<()> {
     let text = if arguments.json {
         report.to_json()
     } else if arguments.markdown {
-        report.to_markdown(arguments.width)
+        report.to_markdown(arguments.decimals)
     } else {
-        report.to_text(arguments.width)
+        report.to_text(arguments.decimals)
     };
     std::io::stdout().lock().write_all(text.as_bytes())?;
     Ok(())
@@ -294,61 +287,36 @@ impl SignificanceArguments {
     }
 }
 
-/// The metrics with the settings of the command line.
-struct Settings {
-    bleu: Bleu,
-    chrf: ChrF,
-    word_order: usize,
-    ter: Ter,
-}
-
-impl Settings {
-    fn new(arguments: &EvaluateArguments) -> anyhow::Result<Self> {
-        let EvaluateArguments { bleu, chrf, ter, .. } = arguments;
-        let smoothing = match bleu.smooth_value {
-            // A wrong setting is a matter of usage, not of data, and so loses its type here.
-            Some(value) => {
-                bleu.smooth_method.with_value(value).map_err(|e| anyhow::anyhow!("{e}"))?
-            }
-            None => bleu.smooth_method,
-        };
-        Ok(Self {
-            bleu: Bleu {
-                tokenizer: bleu.tokenize,
-                smoothing,
-                lowercase: bleu.lowercase,
-                effective_order: bleu.effective_order,
-                ..Bleu::default()
-            },
-            chrf: ChrF {
-                character_order: chrf.chrf_char_order.into(),
-                word_order: 0,
-                beta: chrf.chrf_beta,
-                lowercase: chrf.chrf_lowercase,
-                whitespace: chrf.chrf_whitespace,
-                epsilon_smoothing: chrf.chrf_eps_smoothing,
-            },
-            word_order: chrf.chrf_word_order.into(),
-            ter: Ter {
-                normalized: ter.ter_normalized,
-                no_punctuation: ter.ter_no_punct,
-                asian_support: ter.ter_asian_support,
-                case_sensitive: ter.ter_case_sensitive,
-            },
-        })
-    }
-
-    fn choose(&self, name: MetricName) -> MetricChoice {
-        let bleu = self.bleu.clone();
-        match name {
-            MetricName::Bleu => MetricChoice::Bleu(bleu),
-            MetricName::Chrf => MetricChoice::ChrF(self.chrf.clone()),
-            MetricName::ChrfPlusPlus => {
-                MetricChoice::ChrF(ChrF { word_order: self.word_order, ..self.chrf.clone() })
-            }
-            MetricName::Ter => MetricChoice::Ter(self.ter.clone()),
-            MetricName::DocumentBleu => MetricChoice::DocumentBleu(DocumentBleu { bleu }),
-            MetricName::LengthRatio => MetricChoice::LengthRatio(LengthRatio { bleu }),
-        }
-    }
+/// The settings of the metrics on the command line.
+fn settings(arguments: &EvaluateArguments) -> anyhow::Result<MetricSettings> {
+    let EvaluateArguments { bleu, chrf, ter, .. } = arguments;
+    let smoothing = match bleu.smooth_value {
+        // A wrong setting is a matter of usage, not of data, and so loses its type here.
+        Some(value) => bleu.smooth_method.with_value(value).map_err(|e| anyhow::anyhow!("{e}"))?,
+        None => bleu.smooth_method,
+    };
+    Ok(MetricSettings {
+        bleu: Bleu {
+            tokenizer: bleu.tokenize,
+            smoothing,
+            lowercase: bleu.lowercase,
+            effective_order: bleu.effective_order,
+            ..Bleu::default()
+        },
+        chrf: ChrF {
+            character_order: chrf.chrf_char_order.into(),
+            word_order: 0,
+            beta: chrf.chrf_beta,
+            lowercase: chrf.chrf_lowercase,
+            whitespace: chrf.chrf_whitespace,
+            epsilon_smoothing: chrf.chrf_eps_smoothing,
+        },
+        chrf_word_order: chrf.chrf_word_order.into(),
+        ter: Ter {
+            normalized: ter.ter_normalized,
+            no_punctuation: ter.ter_no_punct,
+            asian_support: ter.ter_asian_support,
+            case_sensitive: ter.ter_case_sensitive,
+        },
+    })
 }

@@ -35,7 +35,7 @@ pub struct Examples {
     /// The folder of the documents that ContraPro's JSON refers to.
     #[arg(long, value_name = "DIR")]
     documents: Option<PathBuf>,
-    /// Only the first so many examples of the set are translated.
+    /// Translates only the first N examples of the set.
     #[arg(long, value_name = "N")]
     first: Option<usize>,
     /// How many differences are shown.
@@ -66,8 +66,9 @@ impl Examples {
             .collect::<anyhow::Result<Vec<_>>>()?;
         let trained = translators[0].languages().map(|(s, t)| format!("{s}-{t}"));
         let pair = self.languages.clone().or(trained).unwrap_or_else(|| "en-de".to_owned());
-        let (source, target) =
-            pair.split_once('-').with_context(|| format!("`{pair}` is not a pair as en-de"))?;
+        let (source, target) = pair
+            .split_once('-')
+            .with_context(|| format!("`{pair}` is not a language pair like en-de"))?;
         let mut input = ContrastiveInput::new(&self.set, source, target);
         input.documents.clone_from(&self.documents);
         let mut set = ContrastiveSet::read(&input)?;

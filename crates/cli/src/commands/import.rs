@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use abridge_base::files::OutputDirectory;
 use abridge_corpus::Tokenizer;
 use abridge_model::tokens::END;
-use abridge_model::weights::{FairseqCheckpoint, ModelDirectory, Precision};
+use abridge_model::weights::{FairseqCheckpoint, ModelDirectory, WeightPrecision};
 use abridge_model::{DeviceKind, Packed, Preset};
 use abridge_translate::ForeignTranslator;
 use anyhow::{bail, ensure};
@@ -40,7 +40,7 @@ pub struct Import {
     /// How the weights are stored: int8, f16 or f32. By default int8 for a Marian model of 8 bits,
     /// and f32 for all others.
     #[arg(long, value_name = "PRECISION")]
-    to: Option<Precision>,
+    to: Option<WeightPrecision>,
     /// Which of the ten models of the published implementation it is; `abridge models` lists them.
     #[arg(long, value_parser = super::parse::<Preset>)]
     preset: Option<Preset>,
@@ -132,7 +132,9 @@ impl Import {
         let mut config = checkpoint.infer(preset, self.heads, self.context_size)?;
         match (&mut config.shortener, self.window) {
             (Some(ShortenerConfig::Pooling(pooling)), Some(given)) => pooling.window = given,
-            (_, Some(_)) => bail!("--window is of pooling models, but the preset has no pooling"),
+            (_, Some(_)) => {
+                bail!("--window applies to pooling models, but the preset has no pooling")
+            }
             _ => {}
         }
         let model = checkpoint.load(&config, &device)?;
@@ -142,7 +144,7 @@ impl Import {
         // Everything is checked; from here on only the disk can fail.
         let path = self.path.display().to_string();
         let provenance = [("imported from".to_owned(), path)].into();
-        let precision = self.to.unwrap_or(Precision::Single);
+        let precision = self.to.unwrap_or(WeightPrecision::Single);
         let attach = |folder: &Path| self.attach(folder);
         ModelDirectory::write_into(output, precision, &model, provenance, attach)?;
         writeln!(

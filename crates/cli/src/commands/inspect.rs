@@ -85,7 +85,7 @@ impl std::str::FromStr for Sentences {
         let (first, last) = text.split_once('-').unwrap_or((text, text));
         match (first.trim().parse(), last.trim().parse()) {
             (Ok(first), Ok(last)) if first >= 1 && first <= last => Ok(Self { first, last }),
-            _ => Err(format!("`{text}` is not a sentence as 4 or a range as 4-6")),
+            _ => Err(format!("`{text}` is neither a sentence like 4 nor a range like 4-6")),
         }
     }
 }

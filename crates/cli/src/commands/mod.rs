@@ -61,8 +61,8 @@ fn open_at(
     if let Some(trained) = translator.trained_context().filter(|&size| Some(size) < context) {
         let sentences = if trained == 1 { "sentence" } else { "sentences" };
         tell!(
-            "warning: {} was trained to look {trained} {sentences} back; what it does with more, it \
-             has not learned",
+            "warning: {} was trained to look {trained} {sentences} back; it has not \
+             learned to use more",
             model.display()
         );
     }

@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-use abridge_model::{DeviceKind, Preset, Width};
+use abridge_model::{DeviceKind, ModelSize, Preset};
 use burn::module::Module;
 use clap::Args;
 
@@ -10,12 +10,12 @@ use clap::Args;
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   abridge models
-  abridge models --width small --source-vocabulary 8000 --target-vocabulary 8000
+  abridge models --size small --source-vocabulary 8000 --target-vocabulary 8000
   abridge models --config grouping > config.toml")]
 pub struct Models {
-    /// Sizes of the network: base is the paper's.
-    #[arg(long, default_value = "base", value_parser = super::parse::<Width>)]
-    width: Width,
+    /// The size of the network: base (the paper's), small or tiny.
+    #[arg(long, alias = "width", default_value = "base", value_parser = super::parse::<ModelSize>)]
+    size: ModelSize,
     /// Rows of the source embedding; the default is what the paper's data gives.
     #[arg(long, default_value_t = 19_804)]
     source_vocabulary: usize,
@@ -36,7 +36,7 @@ impl Models {
         let mut out = std::io::stdout().lock();
         let config_of = |preset: Preset| {
             let (source, target) = (self.source_vocabulary, self.target_vocabulary);
-            preset.config(self.width, source, target, self.context_size)
+            preset.config(self.size, source, target, self.context_size)
         };
         if let Some(preset) = self.config {
             let config = config_of(preset);
@@ -52,8 +52,8 @@ impl Models {
         )?;
         for preset in Preset::ALL {
             let model = config_of(preset).init(0, &device)?;
-            let paper = match self.width {
-                Width::Base => format!("{:.2} M", preset.paper_parameters()),
+            let paper = match self.size {
+                ModelSize::Base => format!("{:.2} M", preset.paper_parameters()),
                 _ => "-".to_owned(),
             };
             let millions = format!("{:.2} M", model.num_params() as f64 / 1e6);
@@ -63,8 +63,8 @@ impl Models {
         }
         writeln!(
             out,
-            "\nwidth {}, vocabularies of {} and {}, context size {}",
-            self.width, self.source_vocabulary, self.target_vocabulary, self.context_size
+            "\nsize {}, vocabularies of {} and {}, context size {}",
+            self.size, self.source_vocabulary, self.target_vocabulary, self.context_size
         )?;
         Ok(())
     }

@@ -115,7 +115,7 @@ pub struct Prepare {
     #[arg(long, value_name = "SET", num_args = 0..)]
     without: Option<Vec<String>>,
 
-    /// Pass over so many bad lines (invalid UTF-8, broken JSON), and list them
+    /// Skip at most N bad lines (invalid UTF-8, broken JSON), and list them
     #[arg(long, value_name = "LINES")]
     skip_bad: Option<usize>,
 

@@ -11,7 +11,7 @@ use abridge_evaluate::profile::{
 };
 use abridge_machine::allocator::Counted;
 use abridge_model::weights::ModelDirectory;
-use abridge_model::{DeviceKind, Model, ModelConfig, Preset, Width};
+use abridge_model::{DeviceKind, Model, ModelConfig, ModelSize, Preset};
 use anyhow::ensure;
 use burn::tensor::Device;
 use clap::Args;
@@ -33,15 +33,15 @@ const LARGEST_PROFILE: u64 = 64 << 20;
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   abridge profile --model runs/grouping/model
-  abridge profile --width base --presets all --output profile
-  abridge profile --width small --presets grouping,caching-tokens --context-size 0,10,50")]
+  abridge profile --size base --presets all --output profile
+  abridge profile --size small --presets grouping,caching-tokens --context-size 0,10,50")]
 pub struct Profile {
     /// A model directory.
-    #[arg(long, value_name = "DIR", conflicts_with_all = ["width", "presets"])]
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["size", "presets"])]
     model: Option<PathBuf>,
-    /// The width of networks that are made up: base, small or tiny.
-    #[arg(long, default_value = "base", value_parser = super::parse::<Width>)]
-    width: Width,
+    /// The size of networks that are made up: base, small or tiny.
+    #[arg(long, alias = "width", default_value = "base", value_parser = super::parse::<ModelSize>)]
+    size: ModelSize,
     /// The presets to measure, separated by commas, or all.
     #[arg(long, value_name = "NAMES", default_value = "all")]
     presets: String,
@@ -137,7 +137,7 @@ impl Profile {
                 names.split(',').map(str::parse).collect::<Result<_, abridge_model::Error>>()?
             }
         };
-        let config = |preset: Preset| preset.config(self.width, VOCABULARY, VOCABULARY, 1);
+        let config = |preset: Preset| preset.config(self.size, VOCABULARY, VOCABULARY, 1);
         Ok(presets.into_iter().map(|preset| (preset.to_string(), config(preset))).collect())
     }
 

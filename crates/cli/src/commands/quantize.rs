@@ -3,7 +3,7 @@
 use std::io::Write;
 use std::path::PathBuf;
 
-use abridge_model::weights::{ModelDirectory, Precision};
+use abridge_model::weights::{ModelDirectory, WeightPrecision};
 use anyhow::ensure;
 use clap::Args;
 
@@ -26,14 +26,16 @@ pub struct Quantize {
     model: PathBuf,
     /// What the weights become: int8 or f16.
     #[arg(long, value_name = "PRECISION", value_parser = precision)]
-    to: Precision,
+    to: WeightPrecision,
     /// The model directory to write.
-    out: PathBuf,
+    output: PathBuf,
 }
 
-fn precision(name: &str) -> Result<Precision, String> {
+fn precision(name: &str) -> Result<WeightPrecision, String> {
     match name.parse()? {
-        Precision::Single => Err("weights are f32 as they are trained; choose int8 or f16".into()),
+        WeightPrecision::Single => {
+            Err("weights are f32 as they are trained; choose int8 or f16".into())
+        }
         fewer => Ok(fewer),
     }
 }
@@ -44,12 +46,12 @@ impl Quantize {
         let model = ModelDirectory::open(&self.model)?;
         let present = model.precision()?;
         ensure!(
-            present == Precision::Single,
+            present == WeightPrecision::Single,
             "{} holds {present} weights already, and rounding them again would lose more; give the \
              directory that it was made of",
             self.model.display()
         );
-        let quantised = model.quantise(self.to, &self.out)?;
+        let quantised = model.quantise(self.to, &self.output)?;
         let (before, after) = (model.weights_size() as f64, quantised.weights_size() as f64);
         let mut out = std::io::stdout().lock();
         writeln!(
@@ -60,8 +62,8 @@ impl Quantize {
             self.to,
             100.0 * after / before
         )?;
-        writeln!(out, "model:   {}", self.out.display())?;
-        writeln!(out, "next:    abridge translate --model {} FILE", self.out.display())?;
+        writeln!(out, "model:   {}", self.output.display())?;
+        writeln!(out, "next:    abridge translate --model {} FILE", self.output.display())?;
         Ok(())
     }
 }

@@ -180,7 +180,7 @@ impl Reproduce {
 
 /// A time as 90s, 45m or 8h.
 fn duration(text: &str) -> Result<Duration, String> {
-    let wrong = || format!("`{text}` is not a time as 90s, 45m or 8h");
+    let wrong = || format!("`{text}` is not a duration like 90s, 45m or 8h");
     let (number, unit) = text.split_at_checked(text.len().saturating_sub(1)).ok_or_else(wrong)?;
     let seconds = match unit {
         "s" => 1.0,

@@ -106,7 +106,7 @@ struct LimitArguments {
     /// have half of them.
     #[arg(long, env = "ABRIDGE_MAX_AT_WORK", value_name = "N", default_value_t = Limits::default().at_work)]
     max_at_work: usize,
-    /// Requests that wait for their turn; the next is answered 429, for it would wait in vain.
+    /// Requests that wait for their turn; the next is answered 429, because it would wait in vain.
     #[arg(long, env = "ABRIDGE_MAX_WAITING", value_name = "N", default_value_t = Limits::default().waiting)]
     max_waiting: usize,
     /// Seconds that a request waits for its turn, then 503: a client would rather know.
@@ -206,7 +206,7 @@ impl Serve {
             .enable_all()
             .build()?;
         runtime.block_on(async {
-            // Before anybody is told that the server is there, for they may tell it to stop at once.
+            // Before the server is announced, because it may be told to stop at once.
             let stop = told_to_stop().context("cannot listen for signals")?;
             let server = Server::start(models, keys, settings).await?;
             say(&format!("listening on http://{}", server.address()?));
@@ -232,7 +232,7 @@ impl Serve {
             }
         };
         let keys = Keys::parse(&text)?;
-        // Whoever names a place for keys wants them asked for.
+        // If a place for keys is named, keys are required.
         if keys.is_empty() {
             bail!("{place} has no key in it; put one in, or do not set it");
         }

@@ -40,13 +40,13 @@ pub struct ShortlistArguments {
     #[arg(long, value_name = "COUNT", default_value_t = ShortlistSettings::default().per_word)]
     per_word: usize,
     /// The model directory to write.
-    out: PathBuf,
+    output: PathBuf,
 }
 
 impl ShortlistArguments {
     /// Learns which words become which, and writes.
     pub fn run(&self) -> anyhow::Result<()> {
-        let output = ModelDirectory::begin_new(&self.out)?;
+        let output = ModelDirectory::begin_new(&self.output)?;
         let model = ModelDirectory::open(&self.model)?;
         let data = PreparedDirectory::open(&self.data)?;
         for (side, name) in [(Side::Source, "source"), (Side::Target, "target")] {
@@ -82,8 +82,8 @@ impl ShortlistArguments {
             "reach:  {:.1} % of the words of the reference translations are on their list",
             100.0 * coverage.covered
         )?;
-        writeln!(out, "model:  {}", self.out.display())?;
-        writeln!(out, "next:   abridge translate --model {} FILE", self.out.display())?;
+        writeln!(out, "model:  {}", self.output.display())?;
+        writeln!(out, "next:   abridge translate --model {} FILE", self.output.display())?;
         Ok(())
     }
 }

@@ -48,7 +48,7 @@ pub struct Tags {
     /// The format of the files; otherwise found from name and content.
     #[arg(long)]
     format: Option<Format>,
-    /// Prints so many lines of the reference with their tagged words.
+    /// Prints the first N lines of the reference with their tagged words.
     #[arg(long, value_name = "N")]
     show: Option<usize>,
     /// How many of a set's annotated words the rules find: a set of ctxPro, or a contrastive set.

@@ -7,7 +7,7 @@ use std::path::Path;
 use abridge_corpus::Tokenizer;
 use abridge_corpus::tokenizer::{TrainSettings, count_words};
 use abridge_model::weights::ModelDirectory;
-use abridge_model::{ModelConfig, Preset, Width};
+use abridge_model::{ModelConfig, ModelSize, Preset};
 use assert_cmd::Command;
 use burn::tensor::Device;
 
@@ -38,7 +38,7 @@ pub fn model(folder: &Path, preset: Preset) {
         heads: 2,
         feed_forward: 24,
         max_positions: 64,
-        ..preset.config(Width::Tiny, 70, 70, 2)
+        ..preset.config(ModelSize::Tiny, 70, 70, 2)
     };
     let model = config.init(3, &Device::flex()).unwrap();
     let provenance = [("languages".to_owned(), "en-de".to_owned())].into();

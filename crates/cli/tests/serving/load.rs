@@ -7,7 +7,7 @@ use std::path::Path;
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
-use abridge_model::{ModelConfig, Preset, Width};
+use abridge_model::{ModelConfig, ModelSize, Preset};
 use serde_json::{Value, json};
 
 use crate::process::{Process, request, serve, write_model_of};
@@ -16,9 +16,9 @@ use crate::process::{Process, request, serve, write_model_of};
 const SETTLED: Duration = Duration::from_secs(12);
 
 /// As much memory as a model that people train on a laptop, so that a tenth and a hundredth of it are
-/// more than the buffers of a few connections; in one layer, for this is about memory and not speed.
+/// more than the buffers of a few connections; in one layer, because this is about memory, not speed.
 pub fn write_small_model(path: &Path) {
-    let small = Preset::Grouping.config(Width::Small, 16_000, 8_000, 2);
+    let small = Preset::Grouping.config(ModelSize::Small, 16_000, 8_000, 2);
     let config = ModelConfig { encoder_layers: 1, decoder_layers: 1, ..small };
     write_model_of(path, &sentences(50), &config);
 }

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use abridge_corpus::Tokenizer;
 use abridge_corpus::tokenizer::{TrainSettings, count_words};
 use abridge_model::weights::ModelDirectory;
-use abridge_model::{ModelConfig, Preset, Width};
+use abridge_model::{ModelConfig, ModelSize, Preset};
 use burn::tensor::Device;
 use serde_json::Value;
 
@@ -118,7 +118,7 @@ pub fn metric(server: &Process, name: &str) -> u64 {
 
 /// A tiny model with random weights whose tokenizer knows the sentences.
 pub fn write_model(path: &Path, sentences: &[String]) {
-    let tiny = Preset::Grouping.config(Width::Tiny, 60, 60, 2);
+    let tiny = Preset::Grouping.config(ModelSize::Tiny, 60, 60, 2);
     let config = ModelConfig { width: 16, heads: 2, feed_forward: 24, ..tiny };
     write_model_of(path, sentences, &config);
 }

@@ -6,7 +6,7 @@ use abridge_base::tokens::END;
 use abridge_base::{Batch, Example, Packed};
 use rustc_hash::FxHashMap;
 
-use super::plan::{Plan, PlannedBatch};
+use super::plan::{BatchPlan, PlannedBatch};
 use super::{BatchSettings, Order, runs, shuffled};
 use crate::store::{Side, TokenStore};
 use crate::{Error, Result};
@@ -17,7 +17,7 @@ pub struct Batcher {
     store: Arc<TokenStore>,
     settings: BatchSettings,
     /// For shuffled batches: what every epoch consists of.
-    composition: Option<Plan>,
+    composition: Option<BatchPlan>,
 }
 
 impl Batcher {
@@ -70,7 +70,7 @@ impl Batcher {
     }
 
     /// The batches of an epoch; the same for the same seed and epoch, always.
-    pub fn plan(&self, epoch: u64) -> Plan {
+    pub fn plan(&self, epoch: u64) -> BatchPlan {
         match (self.settings.order, &self.composition) {
             (Order::Runs { run_length }, _) => {
                 runs::plan(&self.store, &self.settings, run_length, epoch)
@@ -78,7 +78,7 @@ impl Batcher {
             (Order::Shuffled { .. }, Some(composition)) => {
                 shuffled::reorder(composition, self.settings.seed, epoch)
             }
-            (Order::Shuffled { .. }, None) => Plan::default(),
+            (Order::Shuffled { .. }, None) => BatchPlan::default(),
         }
     }
 

@@ -25,7 +25,7 @@ use serde::{Deserialize, Serialize};
 
 pub use batcher::Batcher;
 pub use mixture::{Mixture, Phase};
-pub use plan::{Plan, PlannedBatch};
+pub use plan::{BatchPlan, PlannedBatch};
 pub use sampler::{CorpusPosition, Position, Sampler};
 
 /// In which order an epoch goes through the corpus.

@@ -1,6 +1,6 @@
 //! A random order of any number of things without a list of them.
 
-use abridge_base::random::Random;
+use abridge_base::random::{Random, mix};
 
 /// Rounds of the network; four already look random to every test of the field.
 const ROUNDS: usize = 6;
@@ -45,11 +45,7 @@ impl Permutation {
         let mask = (1 << self.half_bits) - 1;
         let (mut left, mut right) = (number >> self.half_bits, number & mask);
         for key in self.keys {
-            // The finaliser of SplitMix64 spreads every bit of the half and the key.
-            let mut mixed = right ^ key;
-            mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-            mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-            (left, right) = (right, left ^ (mixed ^ (mixed >> 31)) & mask);
+            (left, right) = (right, left ^ mix(right ^ key) & mask);
         }
         left << self.half_bits | right
     }

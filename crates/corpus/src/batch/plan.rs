@@ -9,7 +9,7 @@ pub struct PlannedBatch {
 
 /// The batches of one epoch.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Plan {
+pub struct BatchPlan {
     /// The batches in the order in which they are trained on.
     pub batches: Vec<PlannedBatch>,
     /// Sentences that no batch contains because they are too long; only shuffled batches drop any.

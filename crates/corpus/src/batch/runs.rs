@@ -10,7 +10,7 @@ use abridge_base::random::Random;
 
 use super::BatchSettings;
 use super::permutation::Permutation;
-use super::plan::{Plan, PlannedBatch};
+use super::plan::{BatchPlan, PlannedBatch};
 use crate::store::{Side, TokenStore};
 
 /// Tells this use of the seed from others.
@@ -111,11 +111,16 @@ impl Documents<'_> {
 }
 
 /// Plans an epoch of runs.
-pub fn plan(store: &TokenStore, settings: &BatchSettings, run_length: usize, epoch: u64) -> Plan {
+pub fn plan(
+    store: &TokenStore,
+    settings: &BatchSettings,
+    run_length: usize,
+    epoch: u64,
+) -> BatchPlan {
     let documents = Documents { store, range: 0..store.documents() };
     let windows = 0..documents.windows();
     let runs = windows.flat_map(|window| documents.window(settings, run_length, epoch, window));
-    let mut plan = Plan::default();
+    let mut plan = BatchPlan::default();
     let mut batch = PlannedBatch::default();
     let mut cost = Cost::default();
     for run in runs {

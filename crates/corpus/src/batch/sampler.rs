@@ -6,7 +6,7 @@ use std::sync::Arc;
 use abridge_base::Batch;
 use serde::{Deserialize, Serialize};
 
-use super::plan::{Plan, PlannedBatch};
+use super::plan::{BatchPlan, PlannedBatch};
 use super::runs::{Cost, Documents, Run};
 use super::{BatchSettings, Batcher, Mixture, Order};
 use crate::store::{Side, TokenStore};
@@ -58,7 +58,7 @@ pub struct Sampler {
     corpora: Vec<Corpus>,
     mixture: Mixture,
     /// For shuffled batches: those of one epoch.
-    plan: Option<(u64, Plan)>,
+    plan: Option<(u64, BatchPlan)>,
 }
 
 /// A corpus among others in one store.

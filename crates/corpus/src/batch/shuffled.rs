@@ -8,7 +8,7 @@
 use abridge_base::random::Random;
 
 use super::BatchSettings;
-use super::plan::{Plan, PlannedBatch};
+use super::plan::{BatchPlan, PlannedBatch};
 use crate::store::{Side, TokenStore};
 
 const COMPOSITION: u64 = 2;
@@ -51,7 +51,7 @@ pub fn compose(
     settings: &BatchSettings,
     longest: usize,
     multiple: usize,
-) -> Plan {
+) -> BatchPlan {
     let sizes = sizes(store, settings.layout.context_size);
     let (mut kept, dropped): (Vec<usize>, Vec<usize>) =
         (0..sizes.len()).partition(|&sentence| sizes[sentence].larger() <= longest);
@@ -75,11 +75,11 @@ pub fn compose(
     if !open.is_empty() {
         batches.push(PlannedBatch { sentences: open });
     }
-    Plan { batches, dropped }
+    BatchPlan { batches, dropped }
 }
 
 /// The order of the composed batches in one epoch.
-pub fn reorder(composition: &Plan, seed: u64, epoch: u64) -> Plan {
+pub fn reorder(composition: &BatchPlan, seed: u64, epoch: u64) -> BatchPlan {
     let mut plan = composition.clone();
     Random::keyed(&[ORDER, seed, epoch]).shuffle(&mut plan.batches);
     plan

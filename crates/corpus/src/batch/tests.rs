@@ -97,7 +97,7 @@ fn published_batches_are_multiples_and_never_exceed_the_budget() {
     // The composition is fixed; only the order changes.
     let other = batcher.plan(1);
     assert_ne!(plan.batches, other.batches);
-    let set = |plan: &Plan| {
+    let set = |plan: &BatchPlan| {
         plan.batches.iter().map(|batch| batch.sentences.clone()).collect::<BTreeSet<_>>()
     };
     assert_eq!(set(&plan), set(&other));

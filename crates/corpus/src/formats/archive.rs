@@ -67,7 +67,7 @@ fn check_end(bytes: &[u8], archive: &Path) -> Result<()> {
         let size = if is_sparse { entry.header().entry_size().ok() } else { Some(entry.size()) };
         let blocks = size.and_then(|size| size.checked_next_multiple_of(BLOCK));
         let after = blocks.and_then(|blocks| entry.raw_file_position().checked_add(blocks));
-        end = after.ok_or_else(|| cut(archive, "a member has no possible size"))?;
+        end = after.ok_or_else(|| cut(archive, "a member has an impossible size"))?;
         if end > bytes.len() as u64 {
             return Err(cut(archive, "it ends within a member"));
         }

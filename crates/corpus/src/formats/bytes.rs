@@ -51,7 +51,7 @@ pub(super) fn open(path: &Path, read: &Arc<AtomicU64>) -> Result<Bytes> {
     } else {
         (Box::new(raw), None)
     };
-    // A damaged beginning is told with its line by whoever reads on.
+    // The reader reports a damaged beginning, with its line.
     if reader.fill_buf().is_ok_and(archive::is_archive) {
         TextFile::read(path)?;
     }

@@ -1,12 +1,11 @@
 //! A corpus: documents, and the layout of the file from which they came.
 
-use std::io::Write;
+use std::fmt;
+use std::io::{self, Write};
+use std::sync::Arc;
 
 use super::Format;
 use super::file::count_newlines;
-use super::jsonl::JsonlLayout;
-use super::slots::SlotLayout;
-use super::subtitles::SubtitleLayout;
 use crate::{Document, Error, Result};
 
 /// Documents, and everything that is needed to write their translation in the same format.
@@ -14,19 +13,30 @@ use crate::{Document, Error, Result};
 pub struct Corpus {
     /// The documents in the order of the file.
     pub documents: Vec<Document>,
-    pub(super) format: Format,
-    pub(super) layout: Layout,
+    format: Format,
+    layout: Arc<dyn Layout>,
 }
 
 /// What surrounds the segments in the source file.
-#[derive(Clone, Debug)]
-pub(super) enum Layout {
-    Slots(SlotLayout),
-    Jsonl(JsonlLayout),
-    Subtitles(SubtitleLayout),
+pub(super) trait Layout: fmt::Debug + Send + Sync {
+    /// The text of the file, and the place where a segment begins; `index` counts the segments of
+    /// all documents.
+    fn place(&self, document: usize, index: usize) -> Option<(&str, usize)>;
+
+    /// Writes the file with the translations of each document.
+    fn write(&self, translations: &[Vec<String>], out: &mut dyn Write) -> io::Result<()>;
 }
 
 impl Corpus {
+    /// Documents of a format, and what surrounds them.
+    pub(super) fn new(
+        documents: Vec<Document>,
+        format: Format,
+        layout: impl Layout + 'static,
+    ) -> Self {
+        Self { documents, format, layout: Arc::new(layout) }
+    }
+
     /// The format from which the documents were read.
     pub fn format(&self) -> Format {
         self.format
@@ -45,11 +55,7 @@ impl Corpus {
             return None;
         }
         let index = before.iter().map(|document| document.segments.len()).sum::<usize>() + segment;
-        let (text, place) = match &self.layout {
-            Layout::Slots(layout) => (&layout.text, layout.slots.get(index)?.start),
-            Layout::Jsonl(layout) => layout.place(document)?,
-            Layout::Subtitles(layout) => layout.place(index)?,
-        };
+        let (text, place) = self.layout.place(document, index)?;
         Some(count_newlines(&text.as_bytes()[..place]) + 1)
     }
 
@@ -65,15 +71,7 @@ impl Corpus {
         mut out: impl Write,
     ) -> Result<()> {
         self.check_counts(translations)?;
-        let written = match &self.layout {
-            Layout::Slots(layout) => {
-                layout.write(translations.iter().flatten().map(String::as_str), &mut out)
-            }
-            Layout::Jsonl(layout) => layout.write(translations, &mut out),
-            Layout::Subtitles(layout) => {
-                layout.write(translations.iter().flatten().map(String::as_str), &mut out)
-            }
-        };
+        let written = self.layout.write(translations, &mut out);
         written.and_then(|()| out.flush()).map_err(|error| {
             Error::new(format!("cannot write the translation: {error}")).caused_by(error)
         })

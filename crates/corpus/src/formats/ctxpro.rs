@@ -104,7 +104,7 @@ impl CtxProSet {
 }
 
 impl CtxProSet {
-    /// Keeps the first so many examples of each rule.
+    /// Keeps the first `count` examples of each rule.
     pub fn keep_per_rule(&mut self, most: usize) {
         let mut counts: BTreeMap<String, usize> = BTreeMap::new();
         self.items.retain(|item| {

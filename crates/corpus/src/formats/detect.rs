@@ -1,19 +1,8 @@
 //! Finds the format of a file from its name and its first lines.
 
+use super::Format;
 use super::file::TextFile;
-use super::{Format, iwslt, jsonl, subtitles};
 use crate::Result;
-
-/// Endings that name a format.
-const ENDINGS: &[(&str, Format)] = &[
-    ("srt", Format::Srt),
-    ("vtt", Format::Vtt),
-    ("jsonl", Format::Jsonl),
-    ("ndjson", Format::Jsonl),
-    ("xml", Format::Iwslt),
-    ("sgm", Format::Iwslt),
-    ("sgml", Format::Iwslt),
-];
 
 /// The format of a file that is already read.
 pub(super) fn format(file: &TextFile) -> Result<Format> {
@@ -22,29 +11,16 @@ pub(super) fn format(file: &TextFile) -> Result<Format> {
         return Err(file.error(file.line_at(at), "this is not text").remedy(remedy));
     }
     let name = file.name().to_ascii_lowercase();
+    let text = &file.text[file.start()..];
     let ending = name.rsplit_once('.').map_or("", |(_, ending)| ending);
-    if let Some((_, format)) = ENDINGS.iter().find(|(known, _)| *known == ending) {
-        return Ok(*format);
-    }
-    if name.starts_with("train.tags.") {
-        return Ok(Format::Iwslt);
-    }
-    Ok(from_content(&file.text[file.start()..]))
-}
-
-fn from_content(text: &str) -> Format {
-    let first = text.trim_start().lines().next().unwrap_or_default();
-    if subtitles::is_vtt(text) {
-        Format::Vtt
-    } else if subtitles::is_srt(text) {
-        Format::Srt
-    } else if jsonl::is_document(first) {
-        Format::Jsonl
-    } else if iwslt::is_iwslt(text.trim_start()) {
-        Format::Iwslt
-    } else {
-        Format::Lines
-    }
+    let is_named = |format: &&Format| {
+        let known = format.description();
+        known.known_endings.contains(&ending)
+            || known.known_beginnings.iter().any(|beginning| name.starts_with(beginning))
+    };
+    let by_name = Format::ALL.iter().find(is_named);
+    let by_content = || Format::ALL.iter().find(|format| (format.description().is_content)(text));
+    Ok(by_name.or_else(by_content).copied().unwrap_or(Format::Lines))
 }
 
 #[cfg(test)]

@@ -9,11 +9,21 @@ use std::ops::Range;
 use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
 
-use super::Format;
 use super::corpus::{Corpus, Layout};
 use super::file::TextFile;
 use super::ids::DocumentIds;
+use super::{Description, Format};
 use crate::{Document, Error, Result, Segment};
+
+pub(super) const JSONL: Description = Description {
+    name: "jsonl",
+    ending: "jsonl",
+    media_type: "application/jsonl",
+    known_endings: &["jsonl", "ndjson"],
+    known_beginnings: &[],
+    is_content: |text| is_document(text.trim_start().lines().next().unwrap_or_default()),
+    read,
+};
 
 /// A line with its values as they are written.
 #[derive(Debug, Deserialize)]
@@ -35,7 +45,7 @@ fn as_written<'de, D: Deserializer<'de>>(
 
 /// Where the target of each document stands.
 #[derive(Clone, Debug)]
-pub(super) struct JsonlLayout {
+struct JsonlLayout {
     text: String,
     targets: Vec<TargetPlace>,
 }
@@ -48,7 +58,7 @@ struct TargetPlace {
 }
 
 /// Reads documents from JSON lines. A target file has the translations as its `source`.
-pub(super) fn read(source: &TextFile, target: Option<&TextFile>) -> Result<Corpus> {
+fn read(source: &TextFile, target: Option<&TextFile>) -> Result<Corpus> {
     let (mut documents, layout) = parse(source)?;
     if let Some(target) = target {
         let (translated, _) = parse(target)?;
@@ -79,11 +89,11 @@ pub(super) fn read(source: &TextFile, target: Option<&TextFile>) -> Result<Corpu
             }
         }
     }
-    Ok(Corpus { documents, format: Format::Jsonl, layout: Layout::Jsonl(layout) })
+    Ok(Corpus::new(documents, Format::Jsonl, layout))
 }
 
 /// Whether a line is a document of this format.
-pub(super) fn is_document(line: &str) -> bool {
+fn is_document(line: &str) -> bool {
     line.trim_start().starts_with('{') && serde_json::from_str::<Line<'_>>(line).is_ok()
 }
 
@@ -160,14 +170,14 @@ fn texts(value: &RawValue, field: &str, file: &TextFile, number: usize) -> Resul
     })
 }
 
-impl JsonlLayout {
-    /// The text, and a place in the line of a document.
-    pub fn place(&self, document: usize) -> Option<(&String, usize)> {
+impl Layout for JsonlLayout {
+    /// A place in the line of the document.
+    fn place(&self, document: usize, _: usize) -> Option<(&str, usize)> {
         Some((&self.text, self.targets.get(document)?.range.start))
     }
 
     /// Writes the lines with the translations as their target.
-    pub fn write(&self, translations: &[Vec<String>], out: &mut impl Write) -> io::Result<()> {
+    fn write(&self, translations: &[Vec<String>], out: &mut dyn Write) -> io::Result<()> {
         let mut end = 0;
         for (place, texts) in self.targets.iter().zip(translations) {
             out.write_all(&self.text.as_bytes()[end..place.range.start])?;

@@ -8,11 +8,24 @@ use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 use std::path::{Path, PathBuf};
 
-use super::Format;
-use super::corpus::{Corpus, Layout};
+use super::corpus::Corpus;
 use super::file::{TextFile, without_compression};
 use super::slots::{Escape, SlotLayout};
+use super::{Description, Format};
 use crate::{Document, Error, Result, Segment};
+
+/// What every text is that is nothing else.
+pub(super) const LINES: Description = Description {
+    name: "lines",
+    ending: "txt",
+    media_type: "text/plain; charset=utf-8",
+    known_endings: &[],
+    known_beginnings: &[],
+    is_content: |_| false,
+    read: |source, target| {
+        read(Sides { source: source.clone(), target: target.cloned(), docids: None })
+    },
+};
 
 /// The files of a corpus of lines.
 #[derive(Clone, Debug, Default)]
@@ -75,7 +88,7 @@ pub(super) fn read(sides: Sides) -> Result<Corpus> {
         slots.push(line);
     }
     let layout = SlotLayout { text: sides.source.text, slots, escape: Escape::Line };
-    Ok(Corpus { documents: documents.list, format: Format::Lines, layout: Layout::Slots(layout) })
+    Ok(Corpus::new(documents.list, Format::Lines, layout))
 }
 
 fn same_count(

@@ -52,6 +52,8 @@ mod lines;
 mod slots;
 mod stream;
 mod subtitles;
+#[cfg(test)]
+mod tsv;
 mod zstandard;
 
 use std::fmt;
@@ -66,35 +68,75 @@ pub use stream::{BadLines, DocumentStream};
 
 use crate::{Error, Result};
 
-/// How documents are written in a file.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Format {
-    /// One segment per line; documents from a `.docids` file or between blank lines.
-    Lines,
-    /// The files of IWSLT: `train.tags.*`, and XML with `seg` elements in `doc` elements.
-    Iwslt,
-    /// One document per line: `{"id": …, "source": […], "target": […]}`.
-    Jsonl,
-    /// SRT subtitles.
-    Srt,
-    /// WebVTT subtitles.
-    Vtt,
+/// What a format is called, and how it is recognised and read.
+struct Description {
+    /// The name on the command line and in configuration.
+    name: &'static str,
+    /// The ending of a file that is written in it.
+    ending: &'static str,
+    /// What a server says about such a file.
+    media_type: &'static str,
+    /// The endings of names that are enough to know it.
+    known_endings: &'static [&'static str],
+    /// What names begin with that are enough to know it.
+    known_beginnings: &'static [&'static str],
+    /// Whether a text begins like a file of this format. At most one format says so.
+    is_content: fn(&str) -> bool,
+    /// Reads a file, or two that are parallel.
+    read: fn(&TextFile, Option<&TextFile>) -> Result<Corpus>,
+}
+
+macro_rules! formats {
+    ($($(#[cfg($test:meta)])? $doc:literal $format:ident => $module:ident::$description:ident,)*) => {
+        /// How documents are written in a file.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+        #[serde(rename_all = "lowercase")]
+        pub enum Format {
+            $($(#[cfg($test)])? #[doc = $doc] $format,)*
+        }
+
+        impl Format {
+            /// Every format, in the order of the documentation.
+            pub const ALL: &[Self] = &[$($(#[cfg($test)])? Self::$format,)*];
+
+            fn description(self) -> &'static Description {
+                match self {
+                    $($(#[cfg($test)])? Self::$format => &$module::$description,)*
+                }
+            }
+        }
+    };
+}
+
+// A new format is a file of its own, named here, and a line of this table.
+formats! {
+    "One segment per line; documents from a `.docids` file or between blank lines."
+    Lines => lines::LINES,
+    "The files of IWSLT: `train.tags.*`, and XML with `seg` elements in `doc` elements."
+    Iwslt => iwslt::IWSLT,
+    r#"One document per line: `{"id": …, "source": […], "target": […]}`."#
+    Jsonl => jsonl::JSONL,
+    "SRT subtitles."
+    Srt => subtitles::SRT,
+    "WebVTT subtitles."
+    Vtt => subtitles::VTT,
+    #[cfg(test)] "A document and a sentence per line, with a tab between." Tsv => tsv::TSV,
 }
 
 impl Format {
-    /// Every format, in the order of the documentation.
-    pub const ALL: &[Self] = &[Self::Lines, Self::Iwslt, Self::Jsonl, Self::Srt, Self::Vtt];
-
     /// The name on the command line and in configuration.
     pub fn name(self) -> &'static str {
-        match self {
-            Self::Lines => "lines",
-            Self::Iwslt => "iwslt",
-            Self::Jsonl => "jsonl",
-            Self::Srt => "srt",
-            Self::Vtt => "vtt",
-        }
+        self.description().name
+    }
+
+    /// The ending of a file that is written in it.
+    pub fn ending(self) -> &'static str {
+        self.description().ending
+    }
+
+    /// What a server says about such a file.
+    pub fn media_type(self) -> &'static str {
+        self.description().media_type
     }
 }
 
@@ -159,12 +201,7 @@ pub fn read_bytes(name: &Path, bytes: Vec<u8>, format: Option<Format>) -> Result
         Some(format) => format,
         None => detect::format(&source)?,
     };
-    match format {
-        Format::Lines => lines::read(lines::Sides { source, target: None, docids: None }),
-        Format::Iwslt => iwslt::read(&source, None),
-        Format::Jsonl => jsonl::read(&source, None),
-        Format::Srt | Format::Vtt => subtitles::read(&source, None, format),
-    }
+    (format.description().read)(&source, None)
 }
 
 /// Reads a file as running text: decompressed, out of its archive, and checked to be UTF-8.
@@ -185,21 +222,47 @@ pub fn read(input: &Input) -> Result<Corpus> {
             .remedy("leave the file out: this format has its own document ids"));
     }
     let target = input.target.as_deref().map(TextFile::read).transpose()?;
-    match format {
-        Format::Lines => {
-            let docids = input.docids.clone().or_else(|| lines::docids_beside(&input.source));
-            let docids = docids.as_deref().map(TextFile::read).transpose()?;
-            lines::read(lines::Sides { source, target, docids })
-        }
-        Format::Iwslt => iwslt::read(&source, target.as_ref()),
-        Format::Jsonl => jsonl::read(&source, target.as_ref()),
-        Format::Srt | Format::Vtt => subtitles::read(&source, target.as_ref(), format),
+    if format == Format::Lines {
+        let docids = input.docids.clone().or_else(|| lines::docids_beside(&input.source));
+        let docids = docids.as_deref().map(TextFile::read).transpose()?;
+        return lines::read(lines::Sides { source, target, docids });
     }
+    (format.description().read)(&source, target.as_ref())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_example_of_the_book_is_read_and_written() {
+        let name = Path::new("talks.tsv");
+        let corpus = read_bytes(name, b"a\tOne.\na\tTwo.\nb\tThree.\n".to_vec(), None).unwrap();
+        let ids: Vec<&str> = corpus.documents.iter().map(|document| &*document.id).collect();
+        assert_eq!((corpus.format(), ids), (Format::Tsv, vec!["a", "b"]));
+        assert_eq!(corpus.line(1, 0), Some(3));
+        let translated = [vec!["Eins.".to_owned(), "Zwei.".to_owned()], vec!["Drei.".to_owned()]];
+        let mut out = Vec::new();
+        corpus.write_translation(&translated, &mut out).unwrap();
+        assert_eq!(out, b"a\tEins.\na\tZwei.\nb\tDrei.\n");
+        let error = read_bytes(name, b"a\tOne.\nTwo.\n".to_vec(), None).unwrap_err().to_string();
+        assert!(error.starts_with("talks.tsv:2: no tab"), "{error}");
+    }
+
+    #[test]
+    fn the_book_shows_the_file_that_is_compiled() {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR"));
+        let Ok(book) = std::fs::read_to_string(folder.join("../../docs/extending.md")) else {
+            // A crate that was packaged stands alone.
+            assert!(!folder.join("../../docs").exists(), "the book has a chapter on extending");
+            return;
+        };
+        let file = std::fs::read_to_string(folder.join("src/formats/tsv.rs")).unwrap();
+        assert!(book.contains(file.trim_end()), "the example is not the file any more");
+        let table = std::fs::read_to_string(folder.join("src/formats/mod.rs")).unwrap();
+        let line = "\"A document and a sentence per line, with a tab between.\" Tsv => tsv::TSV,";
+        assert!(book.contains(line) && table.contains(line));
+    }
 
     #[test]
     fn names_round_trip() {

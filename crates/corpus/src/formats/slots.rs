@@ -3,6 +3,7 @@
 use std::io::{self, Write};
 use std::ops::Range;
 
+use super::corpus::Layout;
 use super::entities;
 
 /// How a translation is written so that it cannot break the format around it.
@@ -22,15 +23,15 @@ pub(super) struct SlotLayout {
     pub escape: Escape,
 }
 
-impl SlotLayout {
+impl Layout for SlotLayout {
+    fn place(&self, _: usize, index: usize) -> Option<(&str, usize)> {
+        Some((&self.text, self.slots.get(index)?.start))
+    }
+
     /// Writes the text with the translations, one per slot, in place of the segments.
-    pub fn write<'a>(
-        &self,
-        translations: impl Iterator<Item = &'a str>,
-        out: &mut impl Write,
-    ) -> io::Result<()> {
+    fn write(&self, translations: &[Vec<String>], out: &mut dyn Write) -> io::Result<()> {
         let mut end = 0;
-        for (slot, translation) in self.slots.iter().zip(translations) {
+        for (slot, translation) in self.slots.iter().zip(translations.iter().flatten()) {
             out.write_all(&self.text.as_bytes()[end..slot.start])?;
             match self.escape {
                 Escape::Line => write_line(translation, out)?,
@@ -42,7 +43,7 @@ impl SlotLayout {
     }
 }
 
-fn write_line(translation: &str, out: &mut impl Write) -> io::Result<()> {
+fn write_line(translation: &str, out: &mut dyn Write) -> io::Result<()> {
     for (index, part) in translation.split('\n').enumerate() {
         if index > 0 {
             out.write_all(b" ")?;

@@ -94,12 +94,12 @@ const fn slot(
 
 /// All such slots.
 pub(super) static ASIDE_SLOTS: [AsideSlot; 8] = [
-    slot("at", &[Aside::Landmark, Aside::Sight], &AT),
-    slot("near", &[Aside::Landmark, Aside::Sight], &NEAR),
+    slot("at", &[Aside::Landmark, Aside::Backdrop], &AT),
+    slot("near", &[Aside::Landmark, Aside::Backdrop], &NEAR),
     slot("to", &[Aside::Landmark], &TO),
-    slot("up_to", &[Aside::Landmark, Aside::Sight], &UP_TO),
+    slot("up_to", &[Aside::Landmark, Aside::Backdrop], &UP_TO),
     slot("from", &[Aside::Landmark], &FROM),
-    slot("past", &[Aside::Landmark, Aside::Sight], &PAST),
+    slot("past", &[Aside::Landmark, Aside::Backdrop], &PAST),
     slot("with", &[Aside::Companion], &WITH),
     slot("when", &[Aside::Occasion, Aside::Incident], &WHEN),
 ];

@@ -7,7 +7,7 @@ use super::lexicon::Gender;
 use super::plan::{self, Asked};
 use super::render;
 use super::sentence::{Mention, Sentence};
-use super::split::{MOST_ATTEMPTS, Seen, Split, exhausted};
+use super::split::{MOST_ATTEMPTS, Split, SplitOwners, exhausted};
 use super::story::{Story, unused_noun};
 use super::{Case, LONGEST_DISTANCE, Number, PracticeConfig, PracticeLanguage};
 use crate::{ContrastiveItem, ContrastiveSet, Result};
@@ -27,17 +27,20 @@ fn kinds(language: PracticeLanguage) -> &'static [(Case, Number)] {
 }
 
 /// Writes the set: for each kind and distance, groups with one item for each gender.
-pub(super) fn generate(config: &PracticeConfig, seen: &mut Seen) -> Result<ContrastiveSet> {
+pub(super) fn generate(
+    config: &PracticeConfig,
+    owners: &mut SplitOwners,
+) -> Result<ContrastiveSet> {
     let mut items = Vec::new();
     for (kind, &(case, number)) in kinds(config.language).iter().enumerate() {
         for distance in 0..=LONGEST_DISTANCE {
             let asked = Asked { case, number, distance };
             for index in 0..config.contrastive_groups {
                 let key = [config.seed, Split::Contrastive as u64, kind as u64, distance as u64];
-                let group = group(config.language, asked, &key, index, seen)?;
+                let group = group(config.language, asked, &key, index, owners)?;
                 for (gender, sentences) in group {
                     let place = items.len();
-                    items.push(item(config.language, place, gender, &sentences, seen));
+                    items.push(item(config.language, place, gender, &sentences, owners));
                 }
             }
         }
@@ -53,7 +56,7 @@ fn group(
     asked: Asked,
     key: &[u64],
     index: usize,
-    seen: &Seen,
+    owners: &SplitOwners,
 ) -> Result<Group> {
     for attempt in 0..MOST_ATTEMPTS {
         let mut key = key.to_vec();
@@ -67,7 +70,7 @@ fn group(
             let found = sentences.last().and_then(|last| pronoun(last, language, *gender));
             // An elided l' would not show the gender.
             found.as_deref() == Some(expected)
-                && seen.allows(
+                && owners.allows(
                     &annotate(String::new(), sentences, language).document,
                     Split::Contrastive,
                 )
@@ -114,11 +117,11 @@ fn item(
     place: usize,
     gender: Gender,
     sentences: &[Sentence],
-    seen: &mut Seen,
+    owners: &mut SplitOwners,
 ) -> ContrastiveItem {
     let id = format!("practice-contrastive-{place:05}");
     let AnnotatedDocument { document, pronouns } = annotate(id.clone(), sentences, language);
-    seen.insert(&document, Split::Contrastive);
+    owners.insert(&document, Split::Contrastive);
 
     let mut item = ContrastiveItem {
         id: place.to_string(),

@@ -277,10 +277,10 @@ pub fn generate_annotated(config: &PracticeConfig) -> Result<AnnotatedPractice> 
     config.check()?;
     // Held-out sets first: what they hold is kept out of the training documents, and not the
     // other way round, so that they stay the same when more training documents are asked for.
-    let mut seen = split::Seen::default();
-    let contrastive = contrastive::generate(config, &mut seen)?;
-    let test = split::generate(config, split::Split::Test, config.test_documents, &mut seen)?;
-    let valid = split::generate(config, split::Split::Valid, config.valid_documents, &mut seen)?;
-    let train = split::generate(config, split::Split::Train, config.train_documents, &mut seen)?;
+    let mut owners = split::SplitOwners::default();
+    let contrastive = contrastive::generate(config, &mut owners)?;
+    let test = split::generate(config, split::Split::Test, config.test_documents, &mut owners)?;
+    let valid = split::generate(config, split::Split::Valid, config.valid_documents, &mut owners)?;
+    let train = split::generate(config, split::Split::Train, config.train_documents, &mut owners)?;
     Ok(AnnotatedPractice { train, valid, test, contrastive })
 }

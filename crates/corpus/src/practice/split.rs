@@ -33,12 +33,12 @@ pub(super) const MOST_ATTEMPTS: u64 = 1_000;
 
 /// Each pair of consecutive source sentences, and the split that has it.
 #[derive(Debug, Default)]
-pub(super) struct Seen {
+pub(super) struct SplitOwners {
     pairs: BTreeMap<[String; 2], Split>,
     documents: BTreeMap<String, Split>,
 }
 
-impl Seen {
+impl SplitOwners {
     /// Whether the document is new and shares no two consecutive sentences with another split.
     pub fn allows(&self, document: &Document, split: Split) -> bool {
         !self.documents.contains_key(&text(document))
@@ -67,24 +67,24 @@ pub(super) fn generate(
     config: &PracticeConfig,
     split: Split,
     count: usize,
-    seen: &mut Seen,
+    owners: &mut SplitOwners,
 ) -> Result<Vec<AnnotatedDocument>> {
-    (0..count).map(|index| document(config, split, index, seen)).collect()
+    (0..count).map(|index| document(config, split, index, owners)).collect()
 }
 
 fn document(
     config: &PracticeConfig,
     split: Split,
     index: usize,
-    seen: &mut Seen,
+    owners: &mut SplitOwners,
 ) -> Result<AnnotatedDocument> {
     let id = format!("practice-{}-{index:05}", split.name());
     for attempt in 0..MOST_ATTEMPTS {
         let random = Random::keyed(&[config.seed, split as u64, index as u64, attempt]);
         let Some(sentences) = plan::document(config, random) else { continue };
         let annotated = annotate(id.clone(), &sentences, config.language);
-        if seen.allows(&annotated.document, split) {
-            seen.insert(&annotated.document, split);
+        if owners.allows(&annotated.document, split) {
+            owners.insert(&annotated.document, split);
             return Ok(annotated);
         }
     }

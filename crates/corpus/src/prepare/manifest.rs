@@ -16,7 +16,7 @@ use crate::{Error, Result};
 pub const MANIFEST: &str = "manifest.json";
 /// Raised whenever the same inputs would give another directory.
 const FORMAT: u32 = 1;
-/// A manifest larger than this is none of ours.
+/// A larger manifest was not written by this program.
 const LARGEST: u64 = 64 << 20;
 
 /// The description of a prepared directory.

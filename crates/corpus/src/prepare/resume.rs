@@ -5,6 +5,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use abridge_base::files::replace;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
@@ -158,7 +159,7 @@ fn unique() -> String {
     format!("{}-{}", std::process::id(), COUNT.fetch_add(1, Ordering::Relaxed))
 }
 
-/// The lock of a folder, which is made if need be; none if another preparation has it.
+/// The lock of a folder, which is created if necessary; none if another preparation holds it.
 fn lock(folder: &Path) -> Result<Option<File>> {
     let path = folder.join(LOCK);
     let failed = |error| Error::io("write", &path, error);
@@ -175,7 +176,7 @@ fn lock(folder: &Path) -> Result<Option<File>> {
             Err(std::fs::TryLockError::WouldBlock) => return Ok(None),
             Err(std::fs::TryLockError::Error(error)) => return Err(failed(error)),
         }
-        // The lock may be that of a folder which is gone; what stands here tells.
+        // The lock may be that of a folder that is gone; the content tells.
         let mark = unique();
         file.set_len(0).and_then(|()| file.write_all(mark.as_bytes())).map_err(failed)?;
         if std::fs::read_to_string(&path).is_ok_and(|found| found == mark) {
@@ -198,12 +199,8 @@ fn read<T: DeserializeOwned>(path: &Path) -> Option<T> {
     serde_json::from_slice(&std::fs::read(path).ok()?).ok()
 }
 
-/// Appears complete or not at all.
 fn write<T: Serialize>(path: &Path, value: &T) -> Result<()> {
     let text = serde_json::to_vec(value)
         .map_err(|error| Error::new(format!("cannot note what is done: {error}")))?;
-    let part = path.with_extension("part");
-    std::fs::write(&part, text)
-        .and_then(|()| std::fs::rename(&part, path))
-        .map_err(|error| Error::io("write", path, error))
+    replace(path, &text)
 }

@@ -1,7 +1,7 @@
 //! XLM-RoBERTa (Conneau et al., 2020) on packed tokens, and the mixture of its layers.
 
 use abridge_model::ops::{
-    AttentionInput, AttentionLayout, KeyValue, attention, normalise_rows, weighted_sums,
+    AttentionInput, AttentionLayout, KeyValue, Products, attention, normalise_rows, weighted_sums,
 };
 use abridge_model::{Packed, Result, Segments};
 use burn::tensor::activation::gelu;
@@ -115,7 +115,8 @@ impl Encoder {
             }
         }
         let means = TensorData::new(means, [segments.rows(), 1]);
-        weighted_sums(mixed, Tensor::from_data(means, &self.device), segments)
+        let means = Tensor::from_data(means, &self.device);
+        weighted_sums(mixed, means, segments, &Products::default())
     }
 
     fn rows(&self, rows: impl Iterator<Item = usize>) -> Tensor<1, Int> {
@@ -134,8 +135,9 @@ impl EncoderLayer {
             value: self.value.forward(states.clone()),
         };
         let query = self.query.forward(states.clone());
+        let (keys, products) = (&keys, &Products::default());
         let attended =
-            attention(AttentionInput { query, keys: &keys, shifts: None, layout, heads });
+            attention(AttentionInput { query, keys, shifts: None, layout, heads, products });
         let states = self.attention_norm.forward(states, self.output.forward(attended));
         let hidden = gelu(self.hidden.forward(states.clone()));
         self.norm.forward(states, self.feed_forward.forward(hidden))
@@ -169,7 +171,12 @@ impl<'a> Sentences<'a> {
 
     /// The mean over all channels of all tokens of the sentence, for each token, `[tokens, 1]`.
     fn mean(&self, states: Tensor<2>) -> Tensor<2> {
-        let of_sentence = weighted_sums(states.mean_dim(1), self.shares.clone(), self.segments);
+        let of_sentence = weighted_sums(
+            states.mean_dim(1),
+            self.shares.clone(),
+            self.segments,
+            &Products::default(),
+        );
         of_sentence.select(0, self.of_token.clone())
     }
 }

@@ -30,7 +30,7 @@ impl Metric for CometMetric {
     }
 
     /// The sum of the scores and their number.
-    fn width(&self) -> usize {
+    fn counts(&self) -> usize {
         2
     }
 
@@ -40,5 +40,9 @@ impl Metric for CometMetric {
 
     fn resample_score(&self, sums: &[f32]) -> ResampleScore {
         ResampleScore::Single(sums[0] / sums[1].max(1.0))
+    }
+
+    fn extra_decimals(&self) -> usize {
+        3
     }
 }

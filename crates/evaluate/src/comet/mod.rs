@@ -156,7 +156,7 @@ impl Comet {
         })
     }
 
-    /// The same, with batches of so many tokens. It changes speed and memory, not the scores.
+    /// The same, with batches of this many tokens. It changes speed and memory, not the scores.
     #[must_use]
     pub fn with_batch_tokens(self, batch_tokens: usize) -> Self {
         Self { batch_tokens, ..self }

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use abridge_model::ops;
+use abridge_model::ops::{self, Products};
 use abridge_model::weights::TensorFile;
 use abridge_model::{Error, Result};
 use burn::tensor::{Device, Tensor, TensorData};
@@ -38,7 +38,7 @@ impl Linear {
     /// - x: `[rows, inputs]`
     /// - result: `[rows, outputs]`
     pub fn forward(&self, x: Tensor<2>) -> Tensor<2> {
-        ops::linear(x, self.weight.clone(), self.bias.clone(), None)
+        ops::linear(x, self.weight.clone(), self.bias.clone(), None, &Products::default())
     }
 }
 

@@ -1,4 +1,4 @@
-//! Two models on the same set: who is right where the other is not.
+//! Two models on the same set: where only one of them is right.
 
 use abridge_corpus::ContrastiveSet;
 use serde::Serialize;
@@ -10,7 +10,7 @@ use crate::holm::holm;
 
 /// Two models compared, in total and by what the items say about themselves.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Comparison {
+pub struct ContrastiveComparison {
     /// All items, then by distance, then by pronoun.
     pub rows: Vec<ComparisonRow>,
     /// The difference of the means over pronouns.
@@ -60,7 +60,7 @@ impl McNemar {
     }
 }
 
-impl Comparison {
+impl ContrastiveComparison {
     /// Compares; both lists have the scores of every item, in the order of its candidates.
     pub fn new(set: &ContrastiveSet, first: &[Vec<f64>], second: &[Vec<f64>]) -> Self {
         assert_eq!(set.items.len(), first.len(), "one list of scores per item");
@@ -132,7 +132,7 @@ mod tests {
         let (right, wrong) = (vec![-1.0, -2.0], vec![-2.0, -1.0]);
         let first = [right.clone(), wrong.clone(), right.clone()];
         let second = [right.clone(), right, wrong];
-        let comparison = Comparison::new(&set, &first, &second);
+        let comparison = ContrastiveComparison::new(&set, &first, &second);
         let found: Vec<_> = comparison
             .rows
             .iter()

@@ -30,7 +30,7 @@ pub struct Identity {
 }
 
 impl Identity {
-    /// The identity of scores of a model with so many sentences of context.
+    /// The identity of the scores of a model with this many sentences of context.
     pub fn new(translator: &Translator, set: &ContrastiveSet, context: usize) -> Self {
         Self {
             tool: concat!("abridge-", env!("CARGO_PKG_VERSION")).to_owned(),

@@ -13,7 +13,7 @@ mod report;
 mod scoring;
 
 pub use checks::{check_context, check_languages, limit_context};
-pub use comparison::{Comparison as ContrastiveComparison, ComparisonRow, McNemar};
+pub use comparison::{ComparisonRow, ContrastiveComparison, McNemar};
 pub use composition::Composition;
 pub use control_report::ControlReport;
 pub use identity::{Identity, context_order, set_hash};

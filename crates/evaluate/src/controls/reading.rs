@@ -135,7 +135,7 @@ mod tests {
 
     const CONTROLS: [Control; 2] = [Control::None, Control::Random];
 
-    /// Of each hundred the first so many are right.
+    /// The first `right` of each hundred are right.
     fn right(count: usize) -> Vec<bool> {
         (0..400).map(|i| i % 100 < count).collect()
     }

@@ -51,7 +51,7 @@ impl Control {
         Ok(changed)
     }
 
-    /// How the control shows example `index` to a model with so many slots; no context may be
+    /// How the control shows example `index` to a model with this many slots; no context may be
     /// longer than that. `None` if it shows the true context.
     pub(crate) fn view(
         self,
@@ -62,7 +62,7 @@ impl Control {
     ) -> Result<Option<View>> {
         let example = &examples[index];
         let past = example.context.len();
-        // The place of the sentence so many back, 1 being the nearest.
+        // The place of the sentence `back` sentences back; 1 is the nearest.
         let at = |back: usize| past.checked_sub(back);
         let truth: Vec<Option<usize>> = (1..=context_size).map(at).collect();
         let shown: Vec<Option<usize>> = match self {

@@ -124,7 +124,7 @@ impl CtxProTask<'_> {
         Ok(by_context)
     }
 
-    /// The examples with so many sentences before.
+    /// The examples with this many sentences of context.
     fn limited(&self, size: usize) -> Vec<Limited<'_>> {
         let limited = |item| {
             let CtxProItem { source, context, document, .. }: &CtxProItem = item;

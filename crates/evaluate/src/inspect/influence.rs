@@ -7,7 +7,7 @@ use std::ops::Range;
 
 use abridge_corpus::Tokenizer;
 use abridge_model::tokens::END;
-use abridge_model::{Model, Packed, Purpose, Reading, Remembered, Seat};
+use abridge_model::{Model, Packed, Purpose, Reading, Remembered, SentenceInContext};
 use abridge_translate::Result;
 
 /// Variants of the context that are scored together.
@@ -43,8 +43,10 @@ pub(super) fn influence(
         .map(|sentence| sentence.map(|s| vec![vec![0.0; tokens_of(s).len()]; target.len()]))
         .collect();
     let context = |slot: usize| slots[slot].map(|sentence| &readings[sentence].remembered);
-    let whole =
-        Seat { reading: &readings[position], context: (0..slots.len()).map(context).collect() };
+    let whole = SentenceInContext {
+        reading: &readings[position],
+        context: (0..slots.len()).map(context).collect(),
+    };
     if left_out.is_empty() {
         return Ok(found);
     }
@@ -55,16 +57,17 @@ pub(super) fn influence(
             [&tokens[..word.start], &tokens[word.end..]].concat()
         });
         let shortened = model.read(&Packed::new(sentences.collect::<Vec<_>>()))?;
-        let seats: Vec<Seat<'_>> = part
+        let in_context: Vec<SentenceInContext<'_>> = part
             .iter()
             .zip(&shortened)
             .map(|(LeftOut { slot, .. }, reading)| {
                 let mut context: Vec<Option<&Remembered>> = whole.context.clone();
                 context[*slot] = Some(&reading.remembered);
-                Seat { reading: whole.reading, context }
+                SentenceInContext { reading: whole.reading, context }
             })
             .collect();
-        for (LeftOut { slot, word }, without) in part.iter().zip(score(model, &seats, target)?) {
+        for (LeftOut { slot, word }, without) in part.iter().zip(score(model, &in_context, target)?)
+        {
             let Some(found) = &mut found[*slot] else { continue };
             for ((found, full), without) in found.iter_mut().zip(&full).zip(without) {
                 found[word.clone()].fill(full - without);
@@ -74,10 +77,14 @@ pub(super) fn influence(
     Ok(found)
 }
 
-/// The log-probability of each token of the same translation for each seat.
-fn score(model: &Model, seats: &[Seat<'_>], target: &[u32]) -> Result<Vec<Vec<f32>>> {
-    let targets = Packed::new(seats.iter().map(|_| target));
-    let scores = model.log_probabilities(&targets, &model.recall(seats)?)?;
+/// The log-probability of each token of the same translation in each context.
+fn score(
+    model: &Model,
+    in_context: &[SentenceInContext<'_>],
+    target: &[u32],
+) -> Result<Vec<Vec<f32>>> {
+    let targets = Packed::new(in_context.iter().map(|_| target));
+    let scores = model.log_probabilities(&targets, &model.sources_from_memory(in_context)?)?;
     Ok(scores.chunks_exact(target.len()).map(<[f32]>::to_vec).collect())
 }
 
@@ -102,7 +109,7 @@ fn words(tokenizer: &Tokenizer, tokens: &[u32]) -> Vec<Range<usize>> {
 #[cfg(test)]
 mod tests {
     use abridge_corpus::tokenizer::{TrainSettings, count_words};
-    use abridge_model::{Preset, Width};
+    use abridge_model::{ModelSize, Preset};
     use burn::tensor::Device;
 
     use super::*;
@@ -135,7 +142,8 @@ mod tests {
         let tokenizer = tokenizer();
         let size = tokenizer.vocabulary_size();
         for preset in [Preset::Grouping, Preset::SingleEncoder, Preset::CachingTokens] {
-            let model = preset.config(Width::Tiny, size, size, 2).init(3, &Device::flex()).unwrap();
+            let model =
+                preset.config(ModelSize::Tiny, size, size, 2).init(3, &Device::flex()).unwrap();
             let sentences = ["a dog, a dog", "abc a dog", "abc"].map(|s| encode(&tokenizer, s));
             let readings = model.read(&Packed::new(&sentences)).unwrap();
             let look = |position: usize| {

@@ -6,7 +6,7 @@ use abridge_corpus::Document;
 use abridge_model::config::Context;
 use abridge_model::shortener::Weighs;
 use abridge_model::tokens::END;
-use abridge_model::{Attended, ModelConfig, Occupant, Packed, Reading, Seat};
+use abridge_model::{Attended, ModelConfig, Occupant, Packed, Reading, SentenceInContext};
 use abridge_translate::{BeamSettings, Result, Translator, origins};
 use burn::tensor::{Device, Tensor};
 
@@ -65,9 +65,9 @@ impl Inspector {
         let mut inspected = Vec::with_capacity(sentences.len());
         for first in (0..sentences.len()).step_by(CHUNK) {
             let range = first..(first + CHUNK).min(sentences.len());
-            let seats: Vec<Seat<'_>> = range
+            let in_context: Vec<SentenceInContext<'_>> = range
                 .clone()
-                .map(|position| Seat {
+                .map(|position| SentenceInContext {
                     reading: &readings[position],
                     context: self
                         .translator
@@ -82,7 +82,7 @@ impl Inspector {
                 tokens
             });
             let targets = Packed::new(targets.collect::<Vec<_>>());
-            let attended = model.attended(&model.recall(&seats)?, &targets)?;
+            let attended = model.attended(&model.sources_from_memory(&in_context)?, &targets)?;
             for ((position, attended), target) in range.zip(&attended).zip(targets.iter()) {
                 let influence =
                     influence(model, self.translator.source(), &readings, position, target)?;

@@ -136,7 +136,7 @@ fn distance_in_words(distance: usize) -> String {
     }
 }
 
-/// How many times less probable something becomes by so many nats.
+/// How many times less probable something becomes when it loses this many nats.
 fn times(nats: f32) -> String {
     let factor = nats.exp();
     if factor < 9.95 { format!("{factor:.1}×") } else { format!("{factor:.0}×") }

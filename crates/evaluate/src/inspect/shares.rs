@@ -14,7 +14,7 @@ pub(super) fn to_words(entry: &[f32], origins: &[Vec<f32>], tokens: usize) -> Ve
 
 #[cfg(test)]
 mod tests {
-    use abridge_model::{Packed, Preset, Width, tokens::END};
+    use abridge_model::{ModelSize, Packed, Preset, tokens::END};
     use abridge_translate::origins;
     use burn::tensor::Device;
 
@@ -29,7 +29,7 @@ mod tests {
     #[test]
     fn other_shorteners_share_evenly() {
         let of = |preset: Preset| {
-            let model = preset.config(Width::Tiny, 20, 20, 1).init(1, &Device::flex()).unwrap();
+            let model = preset.config(ModelSize::Tiny, 20, 20, 1).init(1, &Device::flex()).unwrap();
             let read = model.read(&Packed::new([[7, 8, END]])).unwrap().remove(0).remembered;
             origins(model.config(), read.tokens.len(), read.entry.as_ref())
         };

@@ -5,80 +5,52 @@ mod run;
 mod sections;
 mod table;
 
-use crate::bleu::Bleu;
-use crate::chrf::ChrF;
+use std::sync::Arc;
+
 use crate::comet::CometMetric;
-use crate::derived::{DocumentBleu, LengthRatio};
 use crate::documents::Documents;
 use crate::metric::{Metric, TextMetric};
+use crate::metrics::{MetricSettings, NamedMetric};
 use crate::pronoun::{PronounLanguage, PronounReport};
 use crate::references::References;
 use crate::signature::Signature;
 use crate::significance::{Comparison, Interval, PairedTest};
-use crate::ter::Ter;
 
 /// A metric of a report with its settings.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug)]
 pub enum MetricChoice {
-    /// `bleu`
-    Bleu(Bleu),
-    /// `chrf`, or `chrf++` if words count
-    ChrF(ChrF),
-    /// `ter`
-    Ter(Ter),
-    /// `d-bleu`; needs documents
-    DocumentBleu(DocumentBleu),
-    /// `length-ratio`
-    LengthRatio(LengthRatio),
+    /// One of [`METRICS`](crate::METRICS), with its name.
+    Text(&'static str, Arc<dyn TextMetric>),
     /// `comet`, or `doc-comet` with context; the scores of the lines are computed beforehand
     Comet(CometMetric),
 }
 
 impl MetricChoice {
+    /// A metric that reads texts.
+    pub fn text(metric: NamedMetric, settings: &MetricSettings) -> Self {
+        Self::Text(metric.name, metric.with(settings))
+    }
+
     /// The name on the command line and in JSON.
     pub fn key(&self) -> &'static str {
         match self {
-            Self::Bleu(_) => "bleu",
-            Self::ChrF(chrf) if chrf.word_order > 0 => "chrf++",
-            Self::ChrF(_) => "chrf",
-            Self::Ter(_) => "ter",
-            Self::DocumentBleu(_) => "d-bleu",
-            Self::LengthRatio(_) => "length-ratio",
+            Self::Text(name, _) => name,
             Self::Comet(comet) if comet.context > 0 => "doc-comet",
             Self::Comet(_) => "comet",
         }
     }
 
-    fn metric(&self) -> &dyn Metric {
+    /// What computes the score.
+    pub fn metric(&self) -> &dyn Metric {
         match self {
-            Self::Bleu(metric) => metric,
-            Self::ChrF(metric) => metric,
-            Self::Ter(metric) => metric,
-            Self::DocumentBleu(metric) => metric,
-            Self::LengthRatio(metric) => metric,
+            Self::Text(_, metric) => &**metric,
             Self::Comet(metric) => metric,
         }
     }
 
-    /// The metric as one that reads the texts, if it is.
-    fn text_metric(&self) -> Option<&dyn TextMetric> {
-        match self {
-            Self::Bleu(metric) => Some(metric),
-            Self::ChrF(metric) => Some(metric),
-            Self::Ter(metric) => Some(metric),
-            Self::DocumentBleu(metric) => Some(metric),
-            Self::LengthRatio(metric) => Some(metric),
-            Self::Comet(_) => None,
-        }
-    }
-
-    /// A ratio near 1 needs more decimals than a score up to 100.
-    fn extra_decimals(&self) -> usize {
-        match self {
-            Self::LengthRatio(_) => 2,
-            Self::Comet(_) => 3,
-            _ => 0,
-        }
+    /// Whether it needs to know which lines make a document.
+    pub fn is_of_documents(&self) -> bool {
+        matches!(self, Self::Text(_, metric) if metric.is_of_documents())
     }
 }
 

@@ -7,7 +7,7 @@ use super::{
     SystemScore,
 };
 use crate::holm::holm;
-use crate::metric::{Metric, Statistics, TextMetric};
+use crate::metric::{Metric, Statistics};
 use crate::pronoun::{PronounInput, PronounReport, SourceFilter, pronoun_report};
 use crate::signature::{Field, Signature};
 use crate::significance::{Comparison, Interval, PairedTest, Resampling, compare, interval};
@@ -89,26 +89,30 @@ impl Evaluation {
 
     fn metric(&self, choice: &MetricChoice) -> Result<MetricResult> {
         let metric = choice.metric();
-        let whole_documents = matches!(choice, MetricChoice::DocumentBleu(_));
-        let (references, statistics) = if let MetricChoice::Comet(comet) = choice {
-            self.check_comet(&comet.systems)?;
-            let scores = comet.systems.iter().map(|scores| Statistics::of_scores(scores));
-            (self.references.clone(), scores.collect())
-        } else if whole_documents {
-            let Some(documents) = self.documents.as_ref().filter(|found| !found.is_empty()) else {
-                return Err(Error::new("d-bleu needs to know which lines make a document")
-                    .remedy("give one document id per line with --docids"));
-            };
-            let references = self.references.of_documents(documents)?;
-            let statistics = self.collect(|lines| {
-                Statistics::collect(text_metric(choice)?, &documents.join(lines), &references)
-            })?;
-            (references, statistics)
-        } else {
-            let statistics = self.collect(|lines| {
-                Statistics::collect(text_metric(choice)?, lines, &self.references)
-            })?;
-            (self.references.clone(), statistics)
+        let whole_documents = choice.is_of_documents();
+        let (references, statistics) = match choice {
+            MetricChoice::Comet(comet) => {
+                self.check_comet(&comet.systems)?;
+                let scores = comet.systems.iter().map(|scores| Statistics::of_scores(scores));
+                (self.references.clone(), scores.collect())
+            }
+            MetricChoice::Text(name, metric) if whole_documents => {
+                let documents = self.documents.as_ref().filter(|found| !found.is_empty());
+                let documents = documents.ok_or_else(|| {
+                    Error::new(format!("{name} needs to know which lines make a document"))
+                        .remedy("give one document id per line with --docids")
+                })?;
+                let references = self.references.of_documents(documents)?;
+                let statistics = self.collect(|lines| {
+                    Statistics::collect(&**metric, &documents.join(lines), &references)
+                })?;
+                (references, statistics)
+            }
+            MetricChoice::Text(_, metric) => {
+                let statistics =
+                    self.collect(|lines| Statistics::collect(&**metric, lines, &self.references))?;
+                (self.references.clone(), statistics)
+            }
         };
 
         let mut systems = Vec::with_capacity(statistics.len());
@@ -150,12 +154,14 @@ impl Evaluation {
                 MetricChoice::Comet(_) => {
                     Signature::abridge(count, self.test_fields(), metric.fields())
                 }
-                _ => Signature::sacrebleu(count, self.test_fields(), metric.fields()),
+                MetricChoice::Text(..) => {
+                    Signature::sacrebleu(count, self.test_fields(), metric.fields())
+                }
             },
             higher_is_better: metric.higher_is_better(),
             systems,
             documents,
-            extra_decimals: choice.extra_decimals(),
+            extra_decimals: metric.extra_decimals(),
         })
     }
 
@@ -232,21 +238,17 @@ impl Evaluation {
     }
 }
 
-/// The metric as one that reads the texts.
-fn text_metric(choice: &MetricChoice) -> Result<&dyn TextMetric> {
-    choice.text_metric().ok_or_else(|| Error::new(format!("{} reads no texts", choice.key())))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::bleu::Bleu;
-    use crate::chrf::ChrF;
-    use crate::derived::{DocumentBleu, LengthRatio};
     use crate::documents::Documents;
+    use crate::metrics::{MetricSettings, NamedMetric};
     use crate::pronoun::PronounLanguage;
     use crate::references::References;
-    use crate::ter::Ter;
+
+    fn metric(name: &str) -> MetricChoice {
+        MetricChoice::text(NamedMetric::find(name).unwrap(), &MetricSettings::default())
+    }
 
     fn evaluation() -> Evaluation {
         let system = |name: &str, lines: [&str; 4]| System {
@@ -267,13 +269,7 @@ mod tests {
             .unwrap(),
             sources: None,
             documents: Some(Documents::from_ids(["a", "a", "b", "b"]).unwrap()),
-            metrics: vec![
-                MetricChoice::Bleu(Bleu::default()),
-                MetricChoice::ChrF(ChrF::plus_plus()),
-                MetricChoice::Ter(Ter::default()),
-                MetricChoice::DocumentBleu(DocumentBleu::default()),
-                MetricChoice::LengthRatio(LengthRatio::default()),
-            ],
+            metrics: ["bleu", "chrf++", "ter", "d-bleu", "length-ratio"].map(metric).to_vec(),
             test: Some(PairedTest::bootstrap()),
             confidence: None,
             pronouns: Some(PronounChoice {

@@ -15,7 +15,7 @@ struct Section {
 }
 
 impl Report {
-    /// For a terminal, with so many decimals.
+    /// For a terminal, with this many decimals.
     pub fn to_text(&self, decimals: usize) -> String {
         let sections = self.sections(decimals).into_iter().map(|section| {
             let mut text = section.table.to_text();
@@ -30,7 +30,7 @@ impl Report {
         sections.collect::<Vec<_>>().join("\n")
     }
 
-    /// As Markdown, with so many decimals.
+    /// As Markdown, with this many decimals.
     pub fn to_markdown(&self, decimals: usize) -> String {
         let sections = self.sections(decimals).into_iter().map(|section| {
             let mut text = section.table.to_markdown();

@@ -2,7 +2,7 @@
 
 use super::rewrite::isolate;
 use super::western;
-use crate::ter::Ter;
+use crate::metrics::Ter;
 
 /// The line with white space between its words, prepared as the settings of TER say.
 pub(crate) fn tokenize(settings: &Ter, line: &str) -> String {

@@ -11,7 +11,7 @@ use anyhow::Context;
 use super::{Demo, PRESETS};
 
 /// Everything that the demo shows.
-pub struct Comparison {
+pub struct DemoComparison {
     /// A document that neither model has seen, with its reference.
     pub document: Document,
     /// Which sentences of the test file it is, counted from 1, as `abridge inspect` takes them.
@@ -40,7 +40,7 @@ pub struct Memory {
     pub every_token: usize,
 }
 
-impl Comparison {
+impl DemoComparison {
     /// Translates, scores, measures and looks.
     pub fn make(demo: &Demo) -> anyhow::Result<Self> {
         let device = DeviceKind::Cpu.open()?;

@@ -18,7 +18,7 @@ use abridge_base::files::replace;
 use abridge_corpus::practice::PracticeConfig;
 use abridge_corpus::prepare::{Manifest, Recipe, Request, Silent, prepare_practice};
 
-use compare::Comparison;
+use compare::DemoComparison;
 
 /// The two models that are compared.
 pub const PRESETS: [&str; 2] = ["sentence", "grouping"];
@@ -48,8 +48,8 @@ impl Demo {
     }
 
     /// Compares the two models and writes the page.
-    pub fn compare(&self) -> anyhow::Result<Comparison> {
-        let comparison = Comparison::make(self)?;
+    pub fn compare(&self) -> anyhow::Result<DemoComparison> {
+        let comparison = DemoComparison::make(self)?;
         let page = comparison.page(&self.commands(&comparison.sentences));
         replace(&self.report(), page.as_bytes())?;
         Ok(comparison)

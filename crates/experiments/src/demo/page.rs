@@ -5,10 +5,10 @@ use abridge_evaluate::inspect::InspectedDocument;
 use abridge_evaluate::picture::{BarChart, LineChart, Series, html_table, page};
 use maud::{Markup, PreEscaped, html};
 
-use super::compare::Comparison;
+use super::compare::DemoComparison;
 use super::pronouns::{Word, words};
 
-impl Comparison {
+impl DemoComparison {
     /// A page that opens from disk.
     pub fn page(&self, commands: &[String]) -> String {
         let body = html! {

@@ -24,7 +24,7 @@ pub struct Given {
     pub contrastive: Option<PathBuf>,
     /// The documents that ContraPro's JSON points into.
     pub documents: Option<PathBuf>,
-    /// Only the first so many documents of the test split.
+    /// Only this many documents of the test split.
     pub test_documents: Option<usize>,
 }
 
@@ -74,7 +74,7 @@ impl Data {
         Ok(Self { prepared, test, contrastive, hash })
     }
 
-    /// How many sentences of context the contrastive set has for a model that wants so many.
+    /// How many sentences of context the contrastive set has for a model that wants this many.
     pub fn contrastive_context(&self, wanted: usize) -> anyhow::Result<Option<usize>> {
         let Some(input) = &self.contrastive else { return Ok(None) };
         let set = ContrastiveSet::read(&ContrastiveInput { context: wanted, ..input.clone() })?;

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use abridge_base::files::replace;
 use abridge_model::weights::ModelDirectory;
-use abridge_model::{DeviceKind, Preset, Width};
+use abridge_model::{DeviceKind, ModelSize, Preset};
 use anyhow::ensure;
 
 use super::cell::{Cell, Outcome, Stored};
@@ -114,10 +114,11 @@ impl Reproduction {
     fn parameters(&self, pair: Pair, grid: &[(Preset, usize)]) -> anyhow::Result<Report> {
         let mut outcomes = Vec::new();
         for &(preset, context) in grid {
-            let config = preset.config(Width::Base, PAPER_VOCABULARY, PAPER_VOCABULARY, context);
+            let config =
+                preset.config(ModelSize::Base, PAPER_VOCABULARY, PAPER_VOCABULARY, context);
             outcomes.push((self.cell(pair, preset, context), Some(measure::parameters(&config)?)));
         }
-        let notes = vec![format!("width base, vocabularies of {PAPER_VOCABULARY}, context size 1")];
+        let notes = vec![format!("size base, vocabularies of {PAPER_VOCABULARY}, context size 1")];
         self.report(pair, grid, &outcomes, notes, Progress::Done)
     }
 

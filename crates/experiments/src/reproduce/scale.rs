@@ -1,6 +1,6 @@
 //! How large the networks are, and with which recipe they are trained.
 
-use abridge_model::{Preset, Width};
+use abridge_model::{ModelSize, Preset};
 use abridge_train::TrainRecipe;
 use clap::ValueEnum;
 
@@ -29,11 +29,11 @@ impl Scale {
     }
 
     /// The sizes of its networks.
-    pub fn width(self) -> Width {
+    pub fn size(self) -> ModelSize {
         match self {
-            Self::Tiny => Width::Tiny,
-            Self::Small => Width::Small,
-            Self::Base => Width::Base,
+            Self::Tiny => ModelSize::Tiny,
+            Self::Small => ModelSize::Small,
+            Self::Base => ModelSize::Base,
         }
     }
 

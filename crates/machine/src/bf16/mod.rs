@@ -153,7 +153,7 @@ mod tests {
     use super::*;
     use std::panic::{AssertUnwindSafe, catch_unwind};
 
-    /// A small whole number as bfloat16.
+    /// A small integer as bfloat16.
     fn bits(value: i32) -> u32 {
         (value as f32).to_bits() >> 16
     }

@@ -4,7 +4,7 @@ use burn::tensor::Tensor;
 use burn::tensor::activation::sigmoid;
 
 use super::{DecoderLayer, LayerSources};
-use crate::attention::{Attention, Looked};
+use crate::attention::{Attention, AttentionKeys};
 use crate::linear::ResidualNorm;
 use crate::ops::{self, AttentionLayout};
 use crate::recurrence::Ssru;
@@ -72,7 +72,7 @@ pub(super) struct AllWords<'a> {
     pub own: &'a AttentionLayout,
     pub source: &'a AttentionLayout,
     pub context: &'a AttentionLayout,
-    pub looked: &'a LayerSources,
+    pub sources: &'a LayerSources,
     /// Kept if anyone wants to see them.
     pub weights: Option<LayerWeights>,
 }
@@ -80,7 +80,7 @@ pub(super) struct AllWords<'a> {
 impl Words for AllWords<'_> {
     fn own(&mut self, attention: &Attention, x: Tensor<2>) -> Tensor<2> {
         let keys = attention.project(x.clone());
-        attention.forward(x, Looked { keys: &keys, shifts: None, layout: self.own })
+        attention.forward(x, AttentionKeys { keys: &keys, shifts: None, layout: self.own })
     }
 
     fn recur(&mut self, unit: &Ssru, x: Tensor<2>) -> Tensor<2> {
@@ -88,25 +88,25 @@ impl Words for AllWords<'_> {
     }
 
     fn source(&mut self, attention: &Attention, x: Tensor<2>) -> Tensor<2> {
-        let looked = self.looked.cross.looked(self.source);
-        look(attention, x, looked, self.weights.as_mut().map(|weights| &mut weights.source))
+        let keys = self.sources.cross.in_layout(self.source);
+        attend(attention, x, keys, self.weights.as_mut().map(|weights| &mut weights.source))
     }
 
     fn context(&mut self, attention: &Attention, x: Tensor<2>) -> Tensor<2> {
-        let Some(context) = &self.looked.context else { return attention.output_of_nothing(x) };
-        let looked = context.looked(self.context);
-        look(attention, x, looked, self.weights.as_mut().map(|weights| &mut weights.context))
+        let Some(context) = &self.sources.context else { return attention.output_of_nothing(x) };
+        let keys = context.in_layout(self.context);
+        attend(attention, x, keys, self.weights.as_mut().map(|weights| &mut weights.context))
     }
 }
 
-fn look(
+fn attend(
     attention: &Attention,
     x: Tensor<2>,
-    looked: Looked<'_>,
+    keys: AttentionKeys<'_>,
     watched: Option<&mut Vec<Vec<Vec<f32>>>>,
 ) -> Tensor<2> {
-    let Some(watched) = watched else { return attention.forward(x, looked) };
-    let ops::Weighed { rows, weights } = attention.forward_weighed(x, looked);
+    let Some(watched) = watched else { return attention.forward(x, keys) };
+    let ops::Weighed { rows, weights } = attention.forward_weighed(x, keys);
     *watched = weights;
     rows
 }

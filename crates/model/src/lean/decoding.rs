@@ -5,7 +5,7 @@ use super::fixed::FixedRows;
 use super::layer::{Buffers, LayerState, OneWord};
 use super::matrix::Matrix;
 use crate::Sources;
-use crate::decoder::Seen;
+use crate::decoder::VisibleRows;
 use crate::ops::Block;
 use crate::ops::kernels::most_probable::{MostProbable, Wanted, Words};
 use crate::ops::kernels::vectorised;
@@ -43,13 +43,12 @@ struct Listed {
 impl<'a> LeanDecoding<'a> {
     pub(super) fn new(decoder: &'a LeanDecoder, sources: &Sources, lists: &[Vec<u32>]) -> Self {
         let (width, heads) = (decoder.width, decoder.heads);
-        let seen = |blocks: fn(&Seen) -> &[Block]| sources.seen.iter().map(blocks);
+        let visible = |blocks: fn(&VisibleRows) -> &[Block]| sources.visible.iter().map(blocks);
         let layers = sources.layers.iter().map(|layer| LayerState {
-            cross: FixedRows::new(&layer.cross, seen(|seen| &seen.source), width, heads),
-            context: layer
-                .context
-                .as_ref()
-                .map(|context| FixedRows::new(context, seen(|seen| &seen.context), width, heads)),
+            cross: FixedRows::new(&layer.cross, visible(|rows| &rows.source), width, heads),
+            context: layer.context.as_ref().map(|context| {
+                FixedRows::new(context, visible(|rows| &rows.context), width, heads)
+            }),
             own: Vec::new(),
         });
         let mut decoding = Self {

@@ -14,16 +14,16 @@ use crate::ops::kernels::recurrence::next_cell;
 use crate::ops::kernels::softmax::softmax;
 use crate::ops::kernels::{add_weighted, sum_of_pairs, vectorised};
 use crate::sublayers::{Stage, Sublayer};
-use crate::weights::Precision;
+use crate::weights::WeightPrecision;
 
 /// The weights of a layer, packed.
 #[derive(Clone, Debug)]
 pub(super) struct Layer {
     own: Own,
     own_norm: Norm,
-    cross: Looking,
+    cross: FixedAttention,
     cross_norm: Norm,
-    context: Option<ContextLooking>,
+    context: Option<ContextAttention>,
     hidden: Matrix,
     activation: Activation,
     output: Matrix,
@@ -46,24 +46,24 @@ enum Own {
 
 /// An attention over keys and values that are projected already.
 #[derive(Clone, Debug)]
-struct Looking {
+struct FixedAttention {
     query: Matrix,
     output: Matrix,
 }
 
 #[derive(Clone, Debug)]
-struct ContextLooking {
-    looking: Looking,
+struct ContextAttention {
+    attention: FixedAttention,
     norm: Option<Norm>,
     /// Weight and bias.
     gate: Option<(Vec<f32>, f32)>,
 }
 
 impl Layer {
-    pub fn new(layer: &DecoderLayer, precision: Precision) -> Self {
+    pub fn new(layer: &DecoderLayer, precision: WeightPrecision) -> Self {
         let pack = |layer: &Linear| pack(layer, precision);
         let both = |layer: &Linear| (layer.weight.val(), Some(layer.bias.val()));
-        let looking = |attention: &Attention| Looking {
+        let fixed = |attention: &Attention| FixedAttention {
             query: pack(&attention.query),
             output: pack(&attention.output),
         };
@@ -79,8 +79,8 @@ impl Layer {
             }
             (None, None) => unreachable!("a layer has one of both"),
         };
-        let context = layer.context.as_ref().map(|context| ContextLooking {
-            looking: looking(&context.attention),
+        let context = layer.context.as_ref().map(|context| ContextAttention {
+            attention: fixed(&context.attention),
             norm: context.norm.as_ref().map(Norm::new),
             gate: context
                 .gate
@@ -90,7 +90,7 @@ impl Layer {
         Self {
             own,
             own_norm: Norm::new(&layer.self_attention_norm),
-            cross: looking(&layer.cross_attention),
+            cross: fixed(&layer.cross_attention),
             cross_norm: Norm::new(&layer.cross_attention_norm),
             context,
             hidden: pack(&layer.feed_forward.hidden),
@@ -165,12 +165,19 @@ impl Stage for OneWord<'_> {
             Sublayer::Own => self.own(x, &mut update),
             Sublayer::Source => {
                 let (cross, seen) = (&self.layer.cross, &self.state.cross);
-                look(cross, Some(seen), x, self.sentence_of, self.buffers, &mut update);
+                attend_fixed(cross, Some(seen), x, self.sentence_of, self.buffers, &mut update);
             }
             Sublayer::Context => {
                 let context = self.layer.context.as_ref().expect("asked for where there is one");
                 let seen = self.state.context.as_ref();
-                look(&context.looking, seen, x, self.sentence_of, self.buffers, &mut update);
+                attend_fixed(
+                    &context.attention,
+                    seen,
+                    x,
+                    self.sentence_of,
+                    self.buffers,
+                    &mut update,
+                );
             }
             Sublayer::FeedForward => {
                 let Buffers { rows, projected, .. } = &mut *self.buffers;
@@ -253,8 +260,8 @@ impl OneWord<'_> {
 }
 
 /// Each hypothesis looks at what its sentence sees; zeros, projected, where it sees nothing.
-fn look(
-    looking: &Looking,
+fn attend_fixed(
+    attention: &FixedAttention,
     seen: Option<&FixedRows>,
     x: &[f32],
     sentence_of: &[usize],
@@ -263,13 +270,13 @@ fn look(
 ) {
     let Buffers { rows, projected, attended, weights, .. } = buffers;
     if let Some(seen) = seen {
-        looking.query.multiply(x, rows, projected);
+        attention.query.multiply(x, rows, projected);
         seen.attend(projected, sentence_of, attended, weights);
     } else {
         attended.clear();
         attended.resize(x.len(), 0.0);
     }
-    looking.output.multiply(attended, rows, update);
+    attention.output.multiply(attended, rows, update);
 }
 
 /// Each hypothesis looks at its own words.

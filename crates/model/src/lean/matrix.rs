@@ -5,7 +5,7 @@ use std::ops::Range;
 use crate::ops::kernels::half_product::HalfMatrix;
 use crate::ops::kernels::int8_product::{Int8Matrix, Int8Rows};
 use crate::ops::kernels::packed_product::{PackedMatrix, tiles};
-use crate::weights::Precision;
+use crate::weights::WeightPrecision;
 
 /// `[inputs, outputs]` and a bias.
 #[derive(Clone, Debug)]
@@ -18,16 +18,16 @@ pub enum Matrix {
 impl Matrix {
     /// Packs the matrix whose entry at row `i` and column `j` is `at(i, j)`.
     pub fn new(
-        precision: Precision,
+        precision: WeightPrecision,
         [inputs, outputs]: [usize; 2],
         at: impl Fn(usize, usize) -> f32,
         bias: &[f32],
     ) -> Self {
         let half = match precision {
-            Precision::Int8 => return Self::Int8(Int8Matrix::new(inputs, outputs, at, bias)),
+            WeightPrecision::Int8 => return Self::Int8(Int8Matrix::new(inputs, outputs, at, bias)),
             // Nothing where the processor cannot read them.
-            Precision::Half => HalfMatrix::new(inputs, outputs, &at, bias).map(Self::Half),
-            Precision::Single => None,
+            WeightPrecision::Half => HalfMatrix::new(inputs, outputs, &at, bias).map(Self::Half),
+            WeightPrecision::Single => None,
         };
         half.unwrap_or_else(|| Self::Single(PackedMatrix::new(inputs, outputs, at, bias)))
     }

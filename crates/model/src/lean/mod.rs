@@ -18,7 +18,7 @@ use crate::model::Model;
 use crate::ops::kernels::residual_norm;
 use crate::ops::{self, is_fused};
 use crate::sublayers::Order;
-use crate::weights::Precision;
+use crate::weights::WeightPrecision;
 
 pub use crate::ops::kernels::most_probable::{MostProbable, Wanted};
 pub use decoding::LeanDecoding;
@@ -60,7 +60,7 @@ impl Norm {
         Self { gain, bias, epsilon: norm.epsilon() as f32 }
     }
 
-    /// `LayerNorm(x + update)`; an empty update is none.
+    /// `LayerNorm(x + update)`; an empty update means none.
     fn apply(&self, x: &mut [f32], update: &[f32]) {
         residual_norm::in_place(x, update, &self.gain, &self.bias, self.epsilon);
     }
@@ -69,13 +69,13 @@ impl Norm {
 impl Model {
     /// The decoder for the CPU, or nothing where the network is on another device.
     pub fn lean_decoder(&self) -> Option<LeanDecoder> {
-        self.lean_decoder_in(Precision::Single)
+        self.lean_decoder_in(WeightPrecision::Single)
     }
 
     /// As [`Self::lean_decoder`], with products in the precision that the weights were stored in.
-    pub fn lean_decoder_in(&self, precision: Precision) -> Option<LeanDecoder> {
+    pub fn lean_decoder_in(&self, precision: WeightPrecision) -> Option<LeanDecoder> {
         let decoder = &self.decoder;
-        let ops::Projection { weight, bias } = decoder.projection();
+        let ops::Projection { weight, bias, .. } = decoder.projection();
         if !is_fused(&weight) {
             return None;
         }
@@ -125,12 +125,15 @@ fn values<const D: usize>(tensor: Tensor<D>) -> Vec<f32> {
 }
 
 /// A linear layer.
-fn pack(layer: &Linear, precision: Precision) -> Matrix {
+fn pack(layer: &Linear, precision: WeightPrecision) -> Matrix {
     pack_side_by_side(&[(layer.weight.val(), Some(layer.bias.val()))], precision)
 }
 
 /// Weights (and biases) of the same shape and input side by side, as one.
-fn pack_side_by_side(layers: &[(Tensor<2>, Option<Tensor<1>>)], precision: Precision) -> Matrix {
+fn pack_side_by_side(
+    layers: &[(Tensor<2>, Option<Tensor<1>>)],
+    precision: WeightPrecision,
+) -> Matrix {
     let [inputs, outputs] = layers[0].0.dims();
     let weights: Vec<Vec<f32>> = layers.iter().map(|(weight, _)| values(weight.clone())).collect();
     let bias = layers.iter().flat_map(|(_, bias)| match bias {

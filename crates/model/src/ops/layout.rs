@@ -1,4 +1,4 @@
-//! Who sees whom in an attention over packed rows.
+//! Which rows see which in an attention over packed rows.
 
 use std::ops::Range;
 use std::sync::{Arc, OnceLock};

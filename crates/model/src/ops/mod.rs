@@ -13,8 +13,6 @@ mod plain;
 #[cfg(test)]
 mod tests;
 
-use std::sync::OnceLock;
-
 use burn::tensor::{DType, Device, Int, Tensor, TensorData};
 
 use crate::config::{Activation, Normaliser};
@@ -25,22 +23,20 @@ pub use abridge_machine::bf16::Kind as Bf16Kind;
 pub use abridge_machine::int8::Path as Int8Path;
 pub use fixed_attention::{FixedKeys, fixed_attention};
 pub use kernels::adam::Rates as AdamRates;
-pub use kernels::product::{Before, Matrix, MatrixMut, Tally, product};
-pub use kernels::{Instructions, Precision};
+pub use kernels::product::{Matrix, MatrixMut, Output, Products, Tally};
+pub use kernels::{Instructions, ProductPrecision};
 pub use layout::{AttentionLayout, Block};
 pub(crate) use plain::{attend, next_cell};
 pub use plain::{
     concatenate_windows, label_smoothed_cross_entropy, max_over_segments, sum_over_segments,
 };
 
-/// Whether the fused operations take this tensor: `f32` on the CPU.
-///
-/// The environment variable `ABRIDGE_OPERATIONS=plain` turns them off, to compare.
+/// Whether the fused operations take this tensor: `f32` on the CPU, unless the feature
+/// `plain-operations` turns them off.
 pub fn is_fused<const D: usize>(x: &Tensor<D>) -> bool {
-    static WANTED: OnceLock<bool> = OnceLock::new();
-    let wanted = WANTED
-        .get_or_init(|| std::env::var("ABRIDGE_OPERATIONS").map_or(true, |value| value != "plain"));
-    *wanted && x.dtype() == DType::F32 && x.device().without_autodiff() == Device::flex()
+    !cfg!(feature = "plain-operations")
+        && x.dtype() == DType::F32
+        && x.device().without_autodiff() == Device::flex()
 }
 
 /// `activation(x W + b)`, or `x W + b`.
@@ -53,9 +49,10 @@ pub fn linear(
     weight: Tensor<2>,
     bias: Tensor<1>,
     activation: Option<Activation>,
+    products: &Products,
 ) -> Tensor<2> {
     if is_fused(&x) {
-        fused::linear(x, weight, bias, activation)
+        fused::linear(x, weight, bias, activation, products)
     } else {
         plain::linear(x, weight, bias, activation)
     }
@@ -75,9 +72,10 @@ pub fn linear_again(
     x: Tensor<2>,
     weight: Tensor<2>,
     bias: Tensor<1>,
+    products: &Products,
 ) -> Tensor<2> {
     if is_fused(&x) {
-        fused::linear_again(product, x, weight)
+        fused::linear_again(product, x, weight, products)
     } else {
         plain::linear(x, weight, bias, None)
     }
@@ -94,7 +92,7 @@ pub struct Norm {
     pub epsilon: f64,
 }
 
-/// `LayerNorm(x)`: what stands before every sublayer (pre-norm).
+/// `LayerNorm(x)`: as before every sublayer (pre-norm).
 ///
 /// # Shapes
 /// - x and result: `[rows, width]`
@@ -123,7 +121,7 @@ pub struct ResidualNorm {
     pub norm: Norm,
 }
 
-/// `LayerNorm(residual + Dropout(update))`: what stands around every sublayer (post-norm).
+/// `LayerNorm(residual + Dropout(update))`: as after every sublayer (post-norm).
 ///
 /// # Shapes
 /// - result: `[rows, width]`
@@ -166,6 +164,8 @@ pub struct AttentionInput<'a> {
     pub layout: &'a AttentionLayout,
     /// The number of heads that `width` is divided among.
     pub heads: usize,
+    /// How products are computed where they are fused.
+    pub products: &'a Products,
 }
 
 /// Scaled dot-product attention of each query segment over its key rows.
@@ -232,9 +232,14 @@ pub fn normalise_segments(
 /// # Shapes
 /// - states: `[rows, width]`, weights: `[rows, sums]`
 /// - result: `[segments * sums, width]`
-pub fn weighted_sums(states: Tensor<2>, weights: Tensor<2>, segments: &Segments) -> Tensor<2> {
+pub fn weighted_sums(
+    states: Tensor<2>,
+    weights: Tensor<2>,
+    segments: &Segments,
+    products: &Products,
+) -> Tensor<2> {
     if is_fused(&states) {
-        fused::weighted_sums(states, weights, segments)
+        fused::weighted_sums(states, weights, segments, products)
     } else {
         plain::weighted_sums(states, weights, segments)
     }
@@ -258,6 +263,8 @@ pub struct Projection {
     pub weight: Tensor<2>,
     /// `[vocabulary]`
     pub bias: Option<Tensor<1>>,
+    /// How products are computed where they are fused.
+    pub products: Products,
 }
 
 /// The label-smoothed loss of states under an output projection.

@@ -4,8 +4,8 @@ use burn::tensor::{Device, Tensor, TensorData};
 use proptest::prelude::*;
 
 use super::{
-    AdamRates, AdamState, AttentionInput, AttentionLayout, Block, KeyValue, Norm, Projection,
-    ResidualNorm, Weighed, fused, plain,
+    AdamRates, AdamState, AttentionInput, AttentionLayout, Block, KeyValue, Norm, Products,
+    Projection, ResidualNorm, Weighed, fused, plain,
 };
 use crate::addition::Part;
 use crate::config::{Activation, Normaliser};
@@ -72,19 +72,20 @@ proptest! {
         let activation = activations.get(kind).copied();
         compare(
             &[[rows, inputs], [inputs, outputs], [1, outputs]],
-            |x| fused::linear(x[0].clone(), x[1].clone(), vector(&x[2]), activation),
+            |x| fused::linear(x[0].clone(), x[1].clone(), vector(&x[2]), activation, &Products::default()),
             |x| plain::linear(x[0].clone(), x[1].clone(), vector(&x[2]), activation),
         );
     }
 
     #[test]
     fn a_known_product(rows in 1usize..20, inputs in 1usize..20, outputs in 1usize..20) {
-        // Twice seen: once with the gradient of the input, once without.
+        // Used twice: once with the gradient of the input, once without.
         let again = |x: &[Tensor<2>]| {
             let [x, weight, bias] = [x[0].clone(), x[1].clone(), x[2].clone()];
-            let known =
-                fused::linear(x.clone().detach(), weight.clone(), vector(&bias), None);
-            known.clone() * 2.0 + fused::linear_again(known, x, weight)
+            let products = Products::default();
+            let detached = x.clone().detach();
+            let known = fused::linear(detached, weight.clone(), vector(&bias), None, &products);
+            known.clone() * 2.0 + fused::linear_again(known, x, weight, &products)
         };
         let twice = |x: &[Tensor<2>]| {
             let [x, weight, bias] = [x[0].clone(), x[1].clone(), x[2].clone()];
@@ -141,7 +142,8 @@ proptest! {
         let targets: Vec<u32> =
             (0..words as u64).map(|i| (random::value(3, i) % vocabulary as u64) as u32).collect();
         let projection = |x: &[Tensor<2>]| {
-            Projection { weight: x[1].clone(), bias: biased.then(|| vector(&x[2])) }
+            let (weight, bias) = (x[1].clone(), biased.then(|| vector(&x[2])));
+            Projection { weight, bias, products: Products::default() }
         };
         compare(
             &[[words, width], [vocabulary, width], [1, vocabulary]],
@@ -157,7 +159,8 @@ proptest! {
         let targets: Vec<u32> =
             (0..words as u64).map(|i| (random::value(3, i) % vocabulary as u64) as u32).collect();
         let (states, weight) = (numbers(0, [words, width]), numbers(1, [vocabulary, width]));
-        let projection = Projection { weight, bias: biased.then(|| numbers(2, [vocabulary])) };
+        let bias = biased.then(|| numbers(2, [vocabulary]));
+        let projection = Projection { weight, bias, products: Products::default() };
         let fused =
             fused::projected_log_probabilities(states.clone(), projection.clone(), &targets);
         let plain = plain::projected_log_probabilities(states, projection, &targets);
@@ -192,7 +195,7 @@ proptest! {
         prop_assume!(segments.rows() > 0);
         compare(
             &[[segments.rows(), width], [segments.rows(), sums]],
-            |x| fused::weighted_sums(x[0].clone(), x[1].clone(), &segments),
+            |x| fused::weighted_sums(x[0].clone(), x[1].clone(), &segments, &Products::default()),
             |x| plain::weighted_sums(x[0].clone(), x[1].clone(), &segments),
         );
     }
@@ -270,7 +273,8 @@ fn attend(layout: &AttentionLayout, keys: usize, slots: usize, heads: usize) {
         let keys = KeyValue { key: x[1].clone(), value: x[2].clone() };
         let shifts = (slots > 0).then(|| KeyValue { key: x[3].clone(), value: x[4].clone() });
         let query = x[0].clone();
-        attention(AttentionInput { query, keys: &keys, shifts: shifts.as_ref(), layout, heads })
+        let (keys, shifts, products) = (&keys, shifts.as_ref(), &Products::default());
+        attention(AttentionInput { query, keys, shifts, layout, heads, products })
     };
     compare(
         &shapes,

@@ -1,12 +1,13 @@
 //! Latent Grouping: equations (3) and (4).
 
 use burn::module::Module;
+use burn::tensor::Tensor;
 
-use super::{Categoriser, Shortened, ShortenerInput, Shortening, Weighs};
-use crate::ModelConfig;
-use crate::config::CategoriserConfig;
-use crate::init::Init;
+use super::Weighs;
+use super::categoriser::{Categorised, Categoriser};
+use crate::config::Normaliser;
 use crate::ops;
+use crate::packed::Segments;
 
 /// Each token is shared out over the K groups; a group is the weighted sum of the tokens.
 ///
@@ -19,41 +20,20 @@ pub struct Grouping {
     pub categoriser: Categoriser,
 }
 
-impl Shortening for Grouping {
-    type Settings = CategoriserConfig;
+impl From<Categoriser> for Grouping {
+    fn from(categoriser: Categoriser) -> Self {
+        Self { categoriser }
+    }
+}
 
-    const WEIGHS: Option<Weighs> = Some(Weighs::Tokens);
+impl Categorised for Grouping {
+    const WEIGHS: Weighs = Weighs::Tokens;
 
-    fn new(settings: CategoriserConfig, config: &ModelConfig, init: &mut Init<'_>) -> Self {
-        Self { categoriser: Categoriser::new(settings, config.width, init) }
+    fn categoriser(&self) -> &Categoriser {
+        &self.categoriser
     }
 
-    fn problem(settings: CategoriserConfig) -> Option<&'static str> {
-        settings.problem()
-    }
-
-    fn rows(settings: CategoriserConfig, _: usize) -> usize {
-        settings.groups
-    }
-
-    fn places(settings: CategoriserConfig, _: &ModelConfig) -> Option<usize> {
-        Some(settings.groups)
-    }
-
-    fn tokens_per_row(_: CategoriserConfig, _: usize) -> Option<usize> {
-        None
-    }
-
-    fn keeps(settings: CategoriserConfig, _: &str) -> String {
-        format!("{} vectors", settings.groups)
-    }
-
-    /// # Shapes
-    /// - states: `[tokens, width]`
-    /// - rows of the result: `[sentences * groups, width]`
-    fn forward(&self, input: &ShortenerInput<'_>) -> Shortened {
-        let scores = self.categoriser.forward(input.states.clone());
-        let weights = ops::normalise_rows(scores, self.categoriser.normaliser());
-        self.categoriser.gather(input, weights)
+    fn normalise(scores: Tensor<2>, _: &Segments, normaliser: Normaliser) -> Tensor<2> {
+        ops::normalise_rows(scores, normaliser)
     }
 }

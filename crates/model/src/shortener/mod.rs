@@ -49,7 +49,7 @@ pub(crate) trait Shortening: Sized {
         None
     }
 
-    /// The rows that a sentence of so many tokens becomes.
+    /// How many rows a sentence of `tokens` tokens becomes.
     fn rows(settings: Self::Settings, tokens: usize) -> usize;
 
     /// The most rows that a sentence can become, if they are refined by equation (2).

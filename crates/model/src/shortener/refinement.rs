@@ -5,7 +5,7 @@ use burn::tensor::Tensor;
 
 use super::Shortened;
 use crate::ModelConfig;
-use crate::attention::{Attention, Looked};
+use crate::attention::{Attention, AttentionKeys};
 use crate::embedding::LearnedPositions;
 use crate::init::Init;
 use crate::linear::ResidualNorm;
@@ -46,8 +46,8 @@ impl Refinement {
             sentences.ranges().map(|range| vec![Block::plain(range)]).collect();
         let layout = AttentionLayout::new(&segments, seen);
         let keys = self.attention.project(states);
-        let looked = Looked { keys: &keys, shifts: None, layout: &layout };
-        let update = self.attention.forward(rows.clone(), looked);
+        let keys = AttentionKeys { keys: &keys, shifts: None, layout: &layout };
+        let update = self.attention.forward(rows.clone(), keys);
         let places = segments.lengths().flat_map(|length| 0..length);
         let rows = self.norm.forward(rows, update, None) + self.positions.forward(places);
         Shortened { rows, segments, weights }

@@ -1,12 +1,13 @@
 //! Latent Selecting: equation (3) with the normaliser over the tokens.
 
 use burn::module::Module;
+use burn::tensor::Tensor;
 
-use super::{Categoriser, Shortened, ShortenerInput, Shortening, Weighs};
-use crate::ModelConfig;
-use crate::config::CategoriserConfig;
-use crate::init::Init;
+use super::Weighs;
+use super::categoriser::{Categorised, Categoriser};
+use crate::config::Normaliser;
 use crate::ops;
+use crate::packed::Segments;
 
 /// Each of the K groups picks tokens of the sentence; a group is their weighted mean.
 ///
@@ -18,42 +19,20 @@ pub struct Selecting {
     pub categoriser: Categoriser,
 }
 
-impl Shortening for Selecting {
-    type Settings = CategoriserConfig;
+impl From<Categoriser> for Selecting {
+    fn from(categoriser: Categoriser) -> Self {
+        Self { categoriser }
+    }
+}
 
-    const WEIGHS: Option<Weighs> = Some(Weighs::Groups);
+impl Categorised for Selecting {
+    const WEIGHS: Weighs = Weighs::Groups;
 
-    fn new(settings: CategoriserConfig, config: &ModelConfig, init: &mut Init<'_>) -> Self {
-        Self { categoriser: Categoriser::new(settings, config.width, init) }
+    fn categoriser(&self) -> &Categoriser {
+        &self.categoriser
     }
 
-    fn problem(settings: CategoriserConfig) -> Option<&'static str> {
-        settings.problem()
-    }
-
-    fn rows(settings: CategoriserConfig, _: usize) -> usize {
-        settings.groups
-    }
-
-    fn places(settings: CategoriserConfig, _: &ModelConfig) -> Option<usize> {
-        Some(settings.groups)
-    }
-
-    fn tokens_per_row(_: CategoriserConfig, _: usize) -> Option<usize> {
-        None
-    }
-
-    fn keeps(settings: CategoriserConfig, _: &str) -> String {
-        format!("{} vectors", settings.groups)
-    }
-
-    /// # Shapes
-    /// - states: `[tokens, width]`
-    /// - rows of the result: `[sentences * groups, width]`
-    fn forward(&self, input: &ShortenerInput<'_>) -> Shortened {
-        let scores = self.categoriser.forward(input.states.clone());
-        let weights =
-            ops::normalise_segments(scores, input.segments, self.categoriser.normaliser());
-        self.categoriser.gather(input, weights)
+    fn normalise(scores: Tensor<2>, sentences: &Segments, normaliser: Normaliser) -> Tensor<2> {
+        ops::normalise_segments(scores, sentences, normaliser)
     }
 }

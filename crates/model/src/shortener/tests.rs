@@ -8,10 +8,10 @@ use super::first::FirstConfig;
 use crate::config::ShortenerConfig;
 use crate::packed::Packed;
 use crate::tokens::END;
-use crate::{ModelConfig, Preset, Width};
+use crate::{ModelConfig, ModelSize, Preset};
 
 fn config(tokens: usize) -> ModelConfig {
-    let mut config = Preset::CachingTokens.config(Width::Tiny, 20, 20, 1);
+    let mut config = Preset::CachingTokens.config(ModelSize::Tiny, 20, 20, 1);
     config.shortener = Some(ShortenerConfig::First(FirstConfig { tokens }));
     config
 }

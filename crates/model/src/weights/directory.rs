@@ -11,7 +11,7 @@ use abridge_base::files::{OutputDirectory, Outputs, read_regular, read_text, wri
 use abridge_base::manifest::{Manifest, is_plain_name};
 use burn::tensor::Device;
 
-use super::{Precision, TakenOver, TensorFile, below, broken};
+use super::{TakenOver, TensorFile, WeightPrecision, below, broken};
 use crate::{Model, ModelConfig, Part, Result};
 
 /// The first layout had its files by name; this program reads both.
@@ -41,12 +41,12 @@ impl ModelDirectory {
         provenance: BTreeMap<String, String>,
         attach: impl FnOnce(&Path) -> Result<(), E>,
     ) -> Result<(), E> {
-        Self::write_in(Precision::Single, path, model, provenance, attach)
+        Self::write_in(WeightPrecision::Single, path, model, provenance, attach)
     }
 
     /// As [`Self::write`], with weights in another precision.
     pub fn write_in<E: From<crate::Error>>(
-        precision: Precision,
+        precision: WeightPrecision,
         path: &Path,
         model: &Model,
         provenance: BTreeMap<String, String>,
@@ -59,7 +59,7 @@ impl ModelDirectory {
     /// As [`Self::write_in`], into a directory that was begun before the work.
     pub fn write_into<E: From<crate::Error>>(
         output: OutputDirectory,
-        precision: Precision,
+        precision: WeightPrecision,
         model: &Model,
         provenance: BTreeMap<String, String>,
         attach: impl FnOnce(&Path) -> Result<(), E>,
@@ -78,7 +78,7 @@ impl ModelDirectory {
         Ok(())
     }
 
-    /// The files of a model directory, whoever made it; nothing if it is none.
+    /// The files of a model directory, no matter who made it; nothing if this is not one.
     pub fn own_files(path: &Path) -> Option<Vec<String>> {
         Manifest::read(path).ok().map(|manifest| manifest.names())
     }
@@ -170,7 +170,7 @@ impl ModelDirectory {
     }
 
     /// How the weights are stored.
-    pub fn precision(&self) -> Result<Precision> {
+    pub fn precision(&self) -> Result<WeightPrecision> {
         let whole = self.below().unwrap_or(self);
         Ok(TensorFile::open(&whole.path.join(WEIGHTS))?.precision())
     }
@@ -183,7 +183,7 @@ impl ModelDirectory {
 
     /// Writes the same model with weights in another precision, and all files beside them, into a
     /// new directory.
-    pub fn quantise(&self, precision: Precision, path: &Path) -> Result<Self> {
+    pub fn quantise(&self, precision: WeightPrecision, path: &Path) -> Result<Self> {
         let output = Self::begin_new(path)?;
         let mut provenance = below::of_both(self.provenance());
         provenance.insert("precision".into(), precision.to_string());

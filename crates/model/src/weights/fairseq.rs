@@ -6,7 +6,7 @@ use burn::tensor::Device;
 
 use super::{Parameter, ParameterKind, TensorFile, Wanted, broken, fill};
 use crate::config::{CategoriserConfig, Pooling, PoolingConfig, ShortenerConfig};
-use crate::{Model, ModelConfig, Preset, Result, Width};
+use crate::{Model, ModelConfig, ModelSize, Preset, Result};
 
 /// A checkpoint with fairseq's parameter names: `.safetensors`, or `.pt` (whose pickle is read,
 /// never run).
@@ -83,13 +83,13 @@ impl FairseqCheckpoint {
     /// The configuration of the preset, with all sizes taken from the checkpoint, except those
     /// that leave no trace in it: the number of heads and the context size.
     ///
-    /// It has `as_published` set, for such weights were trained with those quirks.
+    /// It has `as_published` set, because such weights were trained with those quirks.
     pub fn infer(&self, preset: Preset, heads: usize, context_size: usize) -> Result<ModelConfig> {
         let (source_vocabulary, width) = self.matrix("encoder.embed_tokens.weight")?;
         let (target_vocabulary, _) = self.matrix(TARGET_EMBEDDING)?;
         let (feed_forward, _) = self.matrix("encoder.layers.0.fc1.weight")?;
         let mut config =
-            preset.config(Width::Base, source_vocabulary, target_vocabulary, context_size);
+            preset.config(ModelSize::Base, source_vocabulary, target_vocabulary, context_size);
         config.width = width;
         config.heads = heads;
         config.feed_forward = feed_forward;

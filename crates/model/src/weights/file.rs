@@ -9,7 +9,7 @@ use abridge_machine::file::MappedFile;
 use pytorch_reader::{DType, PytorchReader};
 use safetensors::tensor::{Dtype, Metadata};
 
-use super::precision::{Precision, scale_name};
+use super::precision::{WeightPrecision, scale_name};
 use super::{broken, pickle};
 use crate::Result;
 
@@ -184,16 +184,16 @@ impl TensorFile {
     }
 
     /// How its tensors are stored: as the fewest bits among them.
-    pub fn precision(&self) -> Precision {
+    pub fn precision(&self) -> WeightPrecision {
         let has = |wanted: fn(Elements) -> bool| {
             self.tensors.values().any(|stored| wanted(stored.elements))
         };
         if has(|elements| matches!(elements, Elements::I8)) {
-            Precision::Int8
+            WeightPrecision::Int8
         } else if has(|elements| matches!(elements, Elements::F16 | Elements::BF16)) {
-            Precision::Half
+            WeightPrecision::Half
         } else {
-            Precision::Single
+            WeightPrecision::Single
         }
     }
 
@@ -222,10 +222,10 @@ fn attach_scales(tensors: &mut BTreeMap<String, Stored>) -> Result<(), String> {
         whole.map(|(name, stored)| (name.clone(), stored.shape.clone())).collect();
     for (name, shape) in whole {
         let &[rows, columns] = &shape[..] else {
-            return Err(format!("tensor {name} is of integers, but no matrix: {shape:?}"));
+            return Err(format!("tensor {name} holds integers, but is not a matrix: {shape:?}"));
         };
         let scale = tensors.remove(&scale_name(&name)).ok_or_else(|| {
-            format!("tensor {name} is of integers, but its scale {name}.scale is missing")
+            format!("tensor {name} holds integers, but its scale {name}.scale is missing")
         })?;
         let fits = scale.shape == [rows, 1] || scale.shape == [1, columns];
         if !fits || !matches!(scale.elements, Elements::F32) {

@@ -9,7 +9,7 @@ use std::path::Path;
 
 use burn::tensor::Device;
 
-use super::{Precision, Stored, Wanted, broken, fill};
+use super::{Stored, Wanted, WeightPrecision, broken, fill};
 use crate::config::FirstWord;
 use crate::{Model, ModelConfig, Result};
 
@@ -23,11 +23,11 @@ const OUTPUT_BIAS: &str = "decoder.output_bias";
 
 /// A model of another toolkit, whose values are read and whose network is not yet built.
 pub struct ForeignModel {
-    /// Its configuration, with the vocabularies as large as there.
+    /// Its configuration, with the vocabulary sizes of the file.
     pub(super) config: ModelConfig,
     /// The word that translations start with, by its number there; none is a zero vector.
     pub(super) first_word: Option<u32>,
-    pub(super) precision: Precision,
+    pub(super) precision: WeightPrecision,
     pub(super) stored: Box<dyn Stored>,
     /// The stored name of a parameter.
     pub(super) name_of: NameOf,
@@ -70,7 +70,7 @@ impl ForeignModel {
     }
 
     /// How its weights are stored.
-    pub fn precision(&self) -> Precision {
+    pub fn precision(&self) -> WeightPrecision {
         self.precision
     }
 
@@ -126,7 +126,10 @@ impl ForeignModel {
     fn first_word(&self, rows: &[Option<u32>]) -> Result<FirstWord> {
         let Some(word) = self.first_word else { return Ok(FirstWord::Zero) };
         let ours = rows.iter().position(|row| *row == Some(word)).ok_or_else(|| {
-            broken(self.path(), format!("translations start with the word {word}, which is none"))
+            broken(
+                self.path(),
+                format!("translations start with the word {word}, which is not in the vocabulary"),
+            )
         })?;
         Ok(FirstWord::Word(ours as u32))
     }

@@ -10,9 +10,9 @@ use serde_json::Value;
 
 use super::fairseq::fairseq_name;
 use super::foreign::{ForeignModel, TableNames};
-use super::{Precision, TensorFile, broken};
+use super::{TensorFile, WeightPrecision, broken};
 use crate::config::{Activation, Positions};
-use crate::{ModelConfig, Preset, Result, Width};
+use crate::{ModelConfig, ModelSize, Preset, Result};
 
 const SHARED: &str = "model.shared.weight";
 const ENCODER_TABLE: &str = "model.encoder.embed_tokens.weight";
@@ -86,10 +86,10 @@ impl ForeignModel {
         }
         let first_word = settings.number("decoder_start_token_id")? as u32;
         let precision = match stored.precision() {
-            Precision::Int8 => {
-                return Err(broken(file, "its weights are integers without meaning"));
+            WeightPrecision::Int8 => {
+                return Err(broken(file, "its weights are integers without scales"));
             }
-            _ => Precision::Single,
+            _ => WeightPrecision::Single,
         };
         let model = Self {
             config,
@@ -151,7 +151,7 @@ impl Settings {
             None | Some(Value::Null) => source,
             Some(_) => self.number("decoder_vocab_size")?,
         };
-        let mut config = Preset::Sentence.config(Width::Tiny, source, target, 0);
+        let mut config = Preset::Sentence.config(ModelSize::Tiny, source, target, 0);
         config.width = self.number("d_model")?;
         config.heads = self.number("encoder_attention_heads")?;
         let decoder_heads = self.number("decoder_attention_heads")?;
@@ -261,7 +261,7 @@ impl Settings {
     fn number(&self, key: &str) -> Result<usize> {
         let number = self.values.get(key).and_then(Value::as_u64);
         let number = number.and_then(|number| u32::try_from(number).ok());
-        let problem = || self.refuse(format!("{key} is missing or no number"));
+        let problem = || self.refuse(format!("{key} is missing or not a number"));
         number.map(|number| number as usize).ok_or_else(problem)
     }
 

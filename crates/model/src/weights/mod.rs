@@ -27,7 +27,7 @@ pub use file::TensorFile;
 pub use foreign::{ForeignModel, ForeignRows};
 pub use marian::Yaml;
 pub use marian_mt::Generation;
-pub use precision::Precision;
+pub use precision::WeightPrecision;
 
 use crate::{Error, Model, ModelConfig, Part, Result};
 
@@ -96,16 +96,21 @@ impl Model {
 
     /// Writes all weights to a safetensors file, which replaces an existing one in one step.
     pub fn save(&self, file: &Path) -> Result<()> {
-        self.save_in(Precision::Single, file)
+        self.save_in(WeightPrecision::Single, file)
     }
 
     /// As [`Self::save`], in another precision.
-    pub fn save_in(&self, precision: Precision, file: &Path) -> Result<()> {
+    pub fn save_in(&self, precision: WeightPrecision, file: &Path) -> Result<()> {
         self.save_part(None, precision, file)
     }
 
     /// As [`Self::save_in`], of all weights or of one part of the network.
-    pub fn save_part(&self, part: Option<Part>, precision: Precision, file: &Path) -> Result<()> {
+    pub fn save_part(
+        &self,
+        part: Option<Part>,
+        precision: WeightPrecision,
+        file: &Path,
+    ) -> Result<()> {
         let mut collect = Collect::default();
         self.visit(&mut collect);
         let is_wanted = |parameter: &Parameter| part.is_none_or(|part| part == parameter.part());

@@ -11,7 +11,7 @@ use crate::ops::kernels::int8_product::{quantise, scale_of};
 
 /// How the weights of a file are stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Precision {
+pub enum WeightPrecision {
     /// 32 bits each, as they are trained.
     Single,
     /// Matrices in 16 bits.
@@ -20,7 +20,7 @@ pub enum Precision {
     Int8,
 }
 
-impl fmt::Display for Precision {
+impl fmt::Display for WeightPrecision {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Single => "f32",
@@ -30,7 +30,7 @@ impl fmt::Display for Precision {
     }
 }
 
-impl FromStr for Precision {
+impl FromStr for WeightPrecision {
     type Err = String;
 
     fn from_str(name: &str) -> Result<Self, String> {
@@ -57,17 +57,17 @@ pub(super) fn scale_name(name: &str) -> String {
 /// Weights as they are written. Vectors (biases, gains) are few and stay in single precision.
 pub(super) fn encode(
     weights: BTreeMap<String, (Parameter, Vec<f32>)>,
-    precision: Precision,
+    precision: WeightPrecision,
 ) -> Vec<Encoded> {
     let encode = |(parameter, values): (Parameter, Vec<f32>)| {
         let is_matrix = parameter.kind != ParameterKind::Vector;
         match precision {
-            Precision::Half if is_matrix => {
+            WeightPrecision::Half if is_matrix => {
                 let bytes = values.iter().flat_map(|&v| half::f16::from_f32(v).to_le_bytes());
                 let Parameter { name, shape, .. } = parameter;
                 vec![Encoded { name, dtype: Dtype::F16, shape, bytes: bytes.collect() }]
             }
-            Precision::Int8 if is_matrix => int8(&parameter, &values),
+            WeightPrecision::Int8 if is_matrix => int8(&parameter, &values),
             _ => vec![single(parameter.name, parameter.shape, &values)],
         }
     };

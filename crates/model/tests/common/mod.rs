@@ -5,7 +5,7 @@
 use abridge_model::config::{Activation, Autoregression, FirstWord, NormPosition, Positions};
 use abridge_model::tokens::{END, PAD, SPECIAL_TOKENS};
 use abridge_model::{
-    Batch, Example, Model, ModelConfig, Packed, Preset, Purpose, SourceBatch, Width, random,
+    Batch, Example, Model, ModelConfig, ModelSize, Packed, Preset, Purpose, SourceBatch, random,
 };
 use burn::tensor::{Device, Tensor};
 
@@ -24,7 +24,7 @@ pub fn config(preset: Preset, context_size: usize) -> ModelConfig {
         heads: 2,
         feed_forward: 24,
         max_positions: 64,
-        ..preset.config(Width::Tiny, VOCABULARY, VOCABULARY, context_size)
+        ..preset.config(ModelSize::Tiny, VOCABULARY, VOCABULARY, context_size)
     }
 }
 

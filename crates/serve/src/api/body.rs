@@ -67,7 +67,7 @@ pub(crate) fn check_plain(bytes: &[u8]) -> Result<(), ApiError> {
 }
 
 fn compressed() -> ApiError {
-    ApiError::new(Code::UnsupportedMediaType, "the body is compressed; send it as it is")
+    ApiError::new(Code::UnsupportedMediaType, "the body is compressed; send it uncompressed")
 }
 
 async fn read(request: Request, limits: &Limits) -> Result<Bytes, ApiError> {

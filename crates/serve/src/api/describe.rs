@@ -36,7 +36,7 @@ struct Description;
 /// Errors that any address with a body, or of sessions, may answer with.
 const ERRORS: &[(&str, &str)] = &[
     ("400", "The body cannot be read."),
-    ("401", "A key is asked for."),
+    ("401", "A key is required."),
     ("403", "Another site's page, or a name that is not this server's."),
     ("404", "No such model."),
     ("408", "The body came too slowly."),

@@ -9,14 +9,16 @@ use axum::Extension;
 use axum::extract::{FromRequest, Multipart, Query, Request, State};
 use axum::http::{HeaderMap, HeaderValue, header};
 use axum::response::{IntoResponse, Response};
-use serde::{Deserialize, Serialize};
-use utoipa::{IntoParams, ToSchema};
+use serde::{Deserialize, Deserializer, Serialize};
+use utoipa::openapi::RefOr;
+use utoipa::openapi::schema::{ObjectBuilder, Schema, Type};
+use utoipa::{IntoParams, PartialSchema, ToSchema};
 
 use super::body::{Raw, check_plain, is_type};
 use super::stream;
 use super::translate::wants_stream;
 use super::types::{Options, StreamEvent};
-use super::work::{Counted, Plan, Work};
+use super::work::{Counted, RequestPlan, Work};
 use super::{App, Authorised};
 use crate::engine::Translated;
 use crate::error::{ApiError, Code};
@@ -46,20 +48,34 @@ pub(crate) struct FileQuery {
 }
 
 /// Formats of files.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, ToSchema)]
-#[serde(rename_all = "lowercase")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum FileFormat {
     /// Running text, split into sentences.
-    Txt,
-    /// One sentence per line, documents between blank lines.
-    Lines,
-    /// One document per line.
-    Jsonl,
-    /// SRT subtitles.
-    Srt,
-    /// WebVTT subtitles.
-    Vtt,
+    Text,
+    /// One of the formats of documents.
+    Of(Format),
 }
+
+const RUNNING_TEXT: &str = "txt";
+
+impl<'de> Deserialize<'de> for FileFormat {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        match &*String::deserialize(deserializer)? {
+            RUNNING_TEXT => Ok(Self::Text),
+            name => name.parse().map(Self::Of).map_err(serde::de::Error::custom),
+        }
+    }
+}
+
+impl PartialSchema for FileFormat {
+    fn schema() -> RefOr<Schema> {
+        let names = Format::ALL.iter().map(|format| format.name());
+        let object = ObjectBuilder::new().schema_type(Type::String);
+        object.enum_values(Some([RUNNING_TEXT].into_iter().chain(names))).into()
+    }
+}
+
+impl ToSchema for FileFormat {}
 
 /// The last event of a streamed file.
 #[derive(Debug, Serialize)]
@@ -103,13 +119,14 @@ impl Parsed {
     fn ending(&self) -> &'static str {
         match self {
             Self::Text(_) => "txt",
-            Self::Corpus(corpus) => match corpus.format() {
-                Format::Lines => "txt",
-                Format::Iwslt => "xml",
-                Format::Jsonl => "jsonl",
-                Format::Srt => "srt",
-                Format::Vtt => "vtt",
-            },
+            Self::Corpus(corpus) => corpus.format().ending(),
+        }
+    }
+
+    fn media_type(&self) -> &'static str {
+        match self {
+            Self::Text(_) => Format::Lines.media_type(),
+            Self::Corpus(corpus) => corpus.format().media_type(),
         }
     }
 }
@@ -139,7 +156,7 @@ pub(crate) async fn translate(
     let model = app.models.find(name.as_deref(), source.as_deref(), target.as_deref())?;
     let options = Options { beam: query.beam, ..Options::default() };
     let is_streamed = wants_stream(&headers);
-    let plan = Plan::new(&app, model, client, options, is_streamed)?;
+    let plan = RequestPlan::new(&app, model, client, options, is_streamed)?;
     let start = app.session(model, query.context, target.as_deref())?;
     let (bytes, sent_name) = file(request, &app).await?;
     let name = query.name.or(sent_name).unwrap_or_else(|| "file".into());
@@ -190,13 +207,7 @@ pub(crate) async fn translate(
         translations.into_iter().map(|translated| translated.text).collect()
     };
     let content = parsed.write(&all.into_iter().map(texts).collect::<Vec<_>>())?;
-    let kind = match parsed.ending() {
-        "srt" => "application/x-subrip; charset=utf-8",
-        "vtt" => "text/vtt; charset=utf-8",
-        "jsonl" => "application/jsonl",
-        "xml" => "application/xml",
-        _ => "text/plain; charset=utf-8",
-    };
+    let kind = parsed.media_type();
     let mut response = content.into_response();
     let headers = response.headers_mut();
     headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(kind));
@@ -244,13 +255,10 @@ fn parse(
     // The name is for messages and its ending; it opens nothing.
     let path = FilePath::new(FilePath::new(name).file_name().unwrap_or("file".as_ref()));
     let wanted = match format {
-        None | Some(FileFormat::Txt) => None,
-        Some(FileFormat::Lines) => Some(Format::Lines),
-        Some(FileFormat::Jsonl) => Some(Format::Jsonl),
-        Some(FileFormat::Srt) => Some(Format::Srt),
-        Some(FileFormat::Vtt) => Some(Format::Vtt),
+        None | Some(FileFormat::Text) => None,
+        Some(FileFormat::Of(format)) => Some(format),
     };
-    let is_text = format == Some(FileFormat::Txt);
+    let is_text = format == Some(FileFormat::Text);
     let text = |bytes: Vec<u8>| {
         let text = String::from_utf8(bytes).map_err(|error| {
             let bytes = error.as_bytes();

@@ -11,7 +11,7 @@ use utoipa::{IntoParams, ToSchema};
 
 use super::body::{Raw, is_type, parse};
 use super::types::Options;
-use super::work::{Plan, Work};
+use super::work::{RequestPlan, Work};
 use super::{App, Peer};
 use crate::error::{ApiError, Code};
 use crate::models::Served;
@@ -141,7 +141,7 @@ pub(crate) async fn translate(
         let problem = format!("{} texts, more than {most}; send them in parts", texts.len());
         return Err(ApiError::new(Code::TooLarge, problem).into());
     }
-    let plan = Plan::new(&app, model, client, Options::default(), false)?;
+    let plan = RequestPlan::new(&app, model, client, Options::default(), false)?;
     let mut brought = Vec::new();
     for text in texts {
         brought.push(app.bring(&plan.client, model, None, Some(text), Vec::new()).await?);

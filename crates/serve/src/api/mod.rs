@@ -159,7 +159,7 @@ impl App {
         let Some(id) = key.and_then(|key| self.keys.id(key)) else {
             return Err(ApiError::new(
                 Code::Unauthorized,
-                "this server asks for a key: send it as \"Authorization: Bearer KEY\"",
+                "this server requires a key: send it as \"Authorization: Bearer KEY\"",
             ));
         };
         let client = Client::with_key(id);

@@ -14,7 +14,7 @@ use super::translate::{Answering, stream_document, wants_stream};
 use super::types::{
     NextRequest, Options, SessionAnswer, SessionRequest, StreamEvent, TranslateAnswer,
 };
-use super::work::{Plan, Work};
+use super::work::{RequestPlan, Work};
 use super::{App, Authorised};
 use crate::client::Client;
 use crate::error::ApiError;
@@ -38,7 +38,7 @@ pub(crate) async fn create(
     if !request.before.is_empty() {
         let nothing = Some(Vec::new());
         let brought = app.bring(&client, model, nothing, None, request.before).await?;
-        let plan = Plan::new(&app, model, client.clone(), Options::default(), false)?;
+        let plan = RequestPlan::new(&app, model, client.clone(), Options::default(), false)?;
         let order = plan.order(session, brought.before, brought.counted);
         let mut work = Work::begin(&app, &plan, vec![order], app.settings.limits.deadline).await?;
         work.all().await?;
@@ -105,7 +105,7 @@ pub(crate) async fn translate(
     let taken = app.take(&client, &id).await?;
     let model = app.models.find(Some(&taken.model), None, None)?;
     let is_streamed = request.stream || wants_stream(&headers);
-    let plan = Plan::new(&app, model, client, options, is_streamed)?;
+    let plan = RequestPlan::new(&app, model, client, options, is_streamed)?;
     let brought = app.bring(&plan.client, model, sentences, text, Vec::new()).await?;
     let session = taken.session.clone();
     let answering = Answering::new(&app, &plan, &session, &brought);

@@ -12,7 +12,7 @@ use axum::response::{IntoResponse, Response};
 use super::body::ApiJson;
 use super::stream::{self, Events};
 use super::types::{Options, StreamEvent, TranslateAnswer, TranslateRequest};
-use super::work::{Brought, Plan, Work};
+use super::work::{Brought, RequestPlan, Work};
 use super::{App, Authorised};
 use crate::engine::Translated;
 use crate::error::{ApiError, Code};
@@ -37,7 +37,7 @@ pub(crate) async fn translate(
     let (name, source, target) = (&request.model, &request.source, &request.target);
     let model = app.models.find(name.as_deref(), source.as_deref(), target.as_deref())?;
     let is_streamed = request.stream || wants_stream(&headers);
-    let plan = Plan::new(&app, model, client, options, is_streamed)?;
+    let plan = RequestPlan::new(&app, model, client, options, is_streamed)?;
     let session = app.session(model, context, target.as_deref())?;
     let brought = app.bring(&plan.client, model, sentences, text, before).await?;
     let answering = Answering::new(&app, &plan, &session, &brought);
@@ -95,7 +95,7 @@ pub(crate) struct Answering {
 }
 
 impl Answering {
-    pub fn new(app: &Arc<App>, plan: &Plan, session: &Session, brought: &Brought) -> Self {
+    pub fn new(app: &Arc<App>, plan: &RequestPlan, session: &Session, brought: &Brought) -> Self {
         Self {
             app: Arc::clone(app),
             model: plan.model,

@@ -4,7 +4,7 @@ use abridge_translate::BeamSettings;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use crate::attention::Looked;
+use crate::attention::AttentionView;
 use crate::error::{ApiError, Code};
 use crate::settings::Limits;
 
@@ -106,7 +106,7 @@ pub(crate) struct TranslateAnswer {
     /// Where each translation looked, where that was asked for; nothing for an empty sentence. It may
     /// be large, so it is added piece by piece when the answer is sent.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub attention: Option<Vec<Option<Looked>>>,
+    pub attention: Option<Vec<Option<AttentionView>>>,
     /// Which translations were as long as is allowed and may lack their end.
     pub cut: Vec<usize>,
     /// What the translations depend on.

@@ -36,7 +36,7 @@ impl Work {
     /// Refuses what would need too much memory, waits for a turn, and hands in the orders.
     pub async fn begin(
         app: &Arc<App>,
-        plan: &Plan,
+        plan: &RequestPlan,
         orders: Vec<Order>,
         allowed: Duration,
     ) -> Result<Self, ApiError> {
@@ -161,7 +161,7 @@ impl App {
         let permit = self.reading.enter(client, 0).await?;
         let work = move || {
             let done = work();
-            // Also if whoever asked has left: the thread was busy until now.
+            // Even if the client has left: the thread was busy until now.
             drop(permit);
             done
         };
@@ -219,7 +219,7 @@ impl App {
     }
 
     /// What a translation depends on.
-    pub fn signature(&self, plan: &Plan, context: usize) -> String {
+    pub fn signature(&self, plan: &RequestPlan, context: usize) -> String {
         let (hash, settings) = (self.models.get(plan.model).translator.hash(), &plan.settings);
         format!(
             "abridge:{}|model:{}|beam:{}|length_penalty:{}|max_length:{}|context:{context}",
@@ -233,7 +233,7 @@ impl App {
 }
 
 /// How a request is translated, and for whom.
-pub(crate) struct Plan {
+pub(crate) struct RequestPlan {
     pub model: usize,
     pub client: Client,
     pub options: Options,
@@ -241,7 +241,7 @@ pub(crate) struct Plan {
     pub is_streamed: bool,
 }
 
-impl Plan {
+impl RequestPlan {
     /// Checks the options.
     pub fn new(
         app: &App,

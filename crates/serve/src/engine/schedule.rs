@@ -22,7 +22,7 @@ const CREDIT: f64 = 512.0;
 /// How far ahead of another client a batch may get before it gives its slot away: a switch costs little,
 /// but not nothing.
 const QUANTUM: f64 = 64.0;
-/// How much more a client may have used than the one whose batch it joins. Whoever has used more would
+/// How much more a client may have used than the one whose batch it joins. A client that has used more would
 /// slow down a batch that it has no claim to.
 const TOGETHER: f64 = 256.0;
 /// The cost of a batch at most, unless one sentence alone costs more: tokens × beam of 32 sentences of

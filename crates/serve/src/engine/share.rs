@@ -40,7 +40,7 @@ pub(super) struct Share {
     /// Hypotheses at most.
     pub rows: usize,
     /// The tokens of the longest sentence, rounded up: sentences that differ in it are not translated
-    /// together, for the short ones would wait for the long ones.
+    /// together, because the short ones would wait for the long ones.
     pub size: usize,
 }
 

@@ -9,7 +9,7 @@ use abridge_translate::{Control, Session, Translation, Translator, Turn};
 use super::schedule::{self, Waiting};
 use super::share::{ROWS, TOKENS};
 use super::{Failure, Job, Report, Request, Shared, Translated, lock};
-use crate::attention::Looked;
+use crate::attention::AttentionView;
 
 /// Sentences that are decoded together.
 const BATCH: usize = abridge_translate::BATCH_SENTENCES;
@@ -219,12 +219,12 @@ fn translate(translator: &Translator, jobs: &mut [Job], control: &Control<'_>) -
 impl Translated {
     /// Keeps what is asked for: the weights of all layers are far larger than what is shown of them.
     fn new(translator: &Translator, translation: Translation) -> Self {
-        let looked = Looked::new(translator, &translation);
+        let view = AttentionView::new(translator, &translation);
         let score = translation.score();
         Self {
             score: if score.is_finite() { score } else { f64::MIN },
             is_cut: translation.is_cut(),
-            attention: looked.and_then(|looked| serde_json::to_string(&looked).ok()),
+            attention: view.and_then(|view| serde_json::to_string(&view).ok()),
             text: translation.into_text(),
         }
     }

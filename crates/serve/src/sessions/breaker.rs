@@ -25,7 +25,7 @@ pub(super) struct Breaker {
     state: Mutex<State>,
 }
 
-/// A call that was let through. One that is dropped says nothing: whoever called left.
+/// A call that was let through. One that is dropped says nothing: its caller has left.
 #[derive(Debug)]
 pub(super) struct Attempt<'a> {
     breaker: &'a Breaker,

@@ -1,6 +1,6 @@
 //! Sessions: the memories of documents that come in several requests.
 //!
-//! A session has a version. Whoever translates takes the session with its version, and puts it back
+//! A session has a version. A translation takes the session with its version, and puts it back
 //! only if the version is still the same: of two requests at once for one document one is told, and
 //! never are two stretches of text mixed. The same holds for two replicas with one Redis server.
 //!
@@ -57,7 +57,7 @@ impl From<Problem> for ApiError {
         match problem {
             Problem::Gone => Self::new(
                 Code::SessionGone,
-                "this session has expired, was deleted or never was; begin a new one with the last \
+                "this session has expired, was deleted or never existed; begin a new one with the last \
                  sentences of the document as \"before\"",
             ),
             Problem::Conflict => Self::new(
@@ -68,7 +68,7 @@ impl From<Problem> for ApiError {
             Problem::Full(what) => Self::new(Code::Unavailable, what),
             Problem::Away(why) => {
                 tracing::error!("sessions cannot be reached: {why}");
-                Self::new(Code::Unavailable, "the place of sessions cannot be reached")
+                Self::new(Code::Unavailable, "the session store cannot be reached")
             }
         }
     }
@@ -174,7 +174,7 @@ fn is_id(id: &str) -> bool {
     id.len() == 32 && id.bytes().all(|byte| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte))
 }
 
-/// Of all sessions a key, or an address of another machine, may have one part of so many.
+/// A key, or the address of another machine, may hold one in this many of all sessions.
 const PARTS: usize = 4;
 
 fn too_many(count: usize, is_own: bool) -> Problem {

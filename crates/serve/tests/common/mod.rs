@@ -12,7 +12,7 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use abridge_model::weights::ModelDirectory;
-use abridge_model::{ModelConfig, Preset, Width};
+use abridge_model::{ModelConfig, ModelSize, Preset};
 use abridge_serve::{Keys, Limits, Models, ServeSettings, Served, Server};
 use abridge_translate::{BeamSettings, Translator};
 use burn::tensor::Device;
@@ -28,7 +28,7 @@ pub fn write_model(path: &Path, preset: Preset, context_size: usize, languages: 
         width: 16,
         heads: 2,
         feed_forward: 24,
-        ..preset.config(Width::Tiny, 60, 60, context_size)
+        ..preset.config(ModelSize::Tiny, 60, 60, context_size)
     };
     let model = config.init(seed, &Device::flex()).unwrap();
     let provenance = [("languages".to_owned(), languages.to_owned())].into();

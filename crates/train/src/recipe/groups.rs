@@ -2,8 +2,8 @@
 
 use std::path::PathBuf;
 
-use abridge_model::ops::Precision;
-use abridge_model::{Model, Preset, Width};
+use abridge_model::ops::ProductPrecision;
+use abridge_model::{Model, ModelSize, Preset};
 use serde::{Deserialize, Serialize};
 
 use crate::optimiser::AdamConfig;
@@ -29,7 +29,7 @@ impl Default for ModelRecipe {
     fn default() -> Self {
         Self {
             preset: Preset::Grouping.name().into(),
-            width: Width::Base.name().into(),
+            width: ModelSize::Base.name().into(),
             context_size: 1,
             change: toml::Table::new(),
         }
@@ -50,7 +50,7 @@ pub struct BatchRecipe {
     pub per_update: usize,
 }
 
-/// In which units a corpus is gone through.
+/// The units in which a corpus is walked through.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Batching {
@@ -76,8 +76,8 @@ pub struct OptimisationRecipe {
     pub clip_norm: f64,
     /// How exact the products of a training step are; weights, sums and the optimiser's state are
     /// `f32` in any case. Written only where it is not, so that older recipes stay the same.
-    #[serde(skip_serializing_if = "Precision::is_f32")]
-    pub precision: Precision,
+    #[serde(skip_serializing_if = "ProductPrecision::is_f32")]
+    pub precision: ProductPrecision,
     /// Which parameters learn. Written only where not all do.
     #[serde(skip_serializing_if = "Trained::is_all")]
     pub train: Trained,
@@ -91,7 +91,7 @@ pub struct OptimisationRecipe {
 }
 
 impl OptimisationRecipe {
-    /// The network of which only those parameters learn that the recipe wants to.
+    /// The network, with all parameters frozen but those that the recipe trains.
     pub(crate) fn freeze(&self, model: Model) -> Model {
         match self.train {
             Trained::All => model,
@@ -129,7 +129,7 @@ impl Default for OptimisationRecipe {
         Self {
             label_smoothing: 0.1,
             clip_norm: 0.1,
-            precision: Precision::F32,
+            precision: ProductPrecision::F32,
             train: Trained::All,
             base_rate: 1.0,
             schedule: Schedule::default(),

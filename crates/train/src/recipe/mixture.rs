@@ -1,4 +1,4 @@
-//! In which shares a run draws from the corpora of its data.
+//! The shares in which a run draws from the corpora of its data.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use super::TrainRecipe;
 use crate::{Error, Result};
 
-/// Which corpora, in which shares, from when on. By default the weights of the data, and if it has
+/// Which corpora, in which shares, and from which update on. By default the weights of the data, and if it has
 /// none, each corpus as it is.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]

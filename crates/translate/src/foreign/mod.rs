@@ -15,7 +15,7 @@ use abridge_corpus::tokenizer::sentencepiece::{ForeignVocabulary, Imported, List
 use abridge_corpus::tokenizer::{is_language_code, language_code};
 use abridge_model::tokens::{END, PAD};
 use abridge_model::weights::{
-    ForeignModel, ForeignRows, Generation, ModelDirectory, Precision, Yaml,
+    ForeignModel, ForeignRows, Generation, ModelDirectory, WeightPrecision, Yaml,
 };
 use abridge_model::{Model, Packed};
 use burn::tensor::Device;
@@ -30,7 +30,7 @@ pub struct ForeignTranslator {
     toolkit: &'static str,
     path: PathBuf,
     model: Model,
-    precision: Precision,
+    precision: WeightPrecision,
     tokenizers: [Tokenizer; 2],
     search: BeamSettings,
     shortlist: Option<Shortlist>,
@@ -148,7 +148,7 @@ impl ForeignTranslator {
     }
 
     /// How its weights were stored.
-    pub fn precision(&self) -> Precision {
+    pub fn precision(&self) -> WeightPrecision {
         self.precision
     }
 
@@ -168,7 +168,7 @@ impl ForeignTranslator {
     }
 
     /// Writes the model directory.
-    pub fn write(&self, precision: Precision, output: OutputDirectory) -> Result<()> {
+    pub fn write(&self, precision: WeightPrecision, output: OutputDirectory) -> Result<()> {
         let shortlist = self.shortlist.as_ref().map(Shortlist::to_bytes).transpose()?;
         let mut provenance = BTreeMap::from([
             ("imported from".to_owned(), self.path.display().to_string()),

@@ -6,7 +6,7 @@ use abridge_corpus::Tokenizer;
 use abridge_corpus::tokenizer::{TrainSettings, count_words};
 use abridge_model::config::{Activation, Autoregression, FirstWord, NormPosition};
 use abridge_model::tokens::PAD;
-use abridge_model::{ModelConfig, Preset, Width, random};
+use abridge_model::{ModelConfig, ModelSize, Preset, random};
 use abridge_translate::{BeamSettings, Rendition, Translation, Translator};
 use burn::tensor::Device;
 
@@ -40,7 +40,7 @@ pub fn config(preset: Preset, context_size: usize) -> ModelConfig {
         heads: 2,
         feed_forward: 24,
         max_positions: 64,
-        ..preset.config(Width::Tiny, 60, 60, context_size)
+        ..preset.config(ModelSize::Tiny, 60, 60, context_size)
     }
 }
 

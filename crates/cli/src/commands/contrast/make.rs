@@ -86,7 +86,7 @@ impl Make {
         let (_, target) = self
             .languages
             .split_once('-')
-            .with_context(|| format!("`{}` is not a pair as en-de", self.languages))?;
+            .with_context(|| format!("`{}` is not a language pair like en-de", self.languages))?;
         let output_file = self.output_file()?;
         let table = match &self.swaps {
             Some(file) => SwapTable::read(file)?,

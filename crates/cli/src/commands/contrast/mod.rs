@@ -182,8 +182,9 @@ impl Contrast {
     }
 
     fn read(&self, pair: &str, translator: &Translator) -> anyhow::Result<ContrastiveSet> {
-        let (source, target) =
-            pair.split_once('-').with_context(|| format!("`{pair}` is not a pair as en-de"))?;
+        let (source, target) = pair
+            .split_once('-')
+            .with_context(|| format!("`{pair}` is not a language pair like en-de"))?;
         let most = translator.model().config().context_size;
         let set = self.set.as_deref().context("--set is missing")?;
         let mut input = ContrastiveInput::new(set, source, target);

@@ -2,13 +2,13 @@
 
 use std::io::Write;
 
-use abridge_experiments::demo::compare::Comparison;
+use abridge_experiments::demo::compare::DemoComparison;
 use abridge_experiments::demo::pronouns::marked;
 
 use super::super::{colours, contrast};
 
 /// Prints the translations, the accuracy and the memory.
-pub fn print(comparison: &Comparison, out: &mut impl Write) -> anyhow::Result<()> {
+pub fn print(comparison: &DemoComparison, out: &mut impl Write) -> anyhow::Result<()> {
     let colours = colours(&std::io::stdout());
     let [without, with] = &comparison.translations;
     writeln!(out, "A document that neither model has seen:\n")?;

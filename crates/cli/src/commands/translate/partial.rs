@@ -48,7 +48,7 @@ impl Partial {
             Some(bytes) if resume => read(&path, bytes, header)?,
             Some(_) => {
                 tell!(
-                    "note: {} is of an interrupted job; it is begun anew (--resume goes on with it)",
+                    "note: {} belongs to an interrupted job; starting over (--resume continues it)",
                     path.display()
                 );
                 (Vec::new(), 0)
@@ -95,7 +95,7 @@ fn read(path: &Path, bytes: &[u8], header: &Header) -> anyhow::Result<(Vec<Recor
         return Ok((Vec::new(), 0));
     };
     let found: Header = serde_json::from_slice(first)
-        .with_context(|| format!("{}: damaged; remove it to begin anew", path.display()))?;
+        .with_context(|| format!("{}: damaged; remove it to start over", path.display()))?;
     for (name, found, expected) in [
         ("input", &found.input, &header.input),
         ("model", &found.model, &header.model),
@@ -104,8 +104,7 @@ fn read(path: &Path, bytes: &[u8], header: &Header) -> anyhow::Result<(Vec<Recor
     ] {
         if found != expected {
             bail!(
-                "{}: the interrupted job had another {name}; give the same, or leave --resume out \
-                 to begin anew",
+                "{}: the interrupted job had another {name}; give the same, or leave --resume out to start over",
                 path.display()
             );
         }
@@ -143,7 +142,7 @@ pub fn check(output: &Path, outputs: &mut Outputs) -> abridge_base::Result<()> {
     if is_ours {
         return Ok(());
     }
-    let problem = "is not of an interrupted job, but would be used for one";
+    let problem = "does not belong to an interrupted job, but would be used for one";
     Err(Error::usage(problem).in_file(&path).remedy("move it away, or name another output"))
 }
 
@@ -203,7 +202,7 @@ mod tests {
         for theirs in ["my notes", "my\nnotes\n", "{}\n", "{\"format\":7}\n"] {
             fs::write(&path, theirs).unwrap();
             let error = check(&output, &mut Outputs::new()).unwrap_err().to_string();
-            assert!(error.contains("is not of an interrupted job"), "{error}");
+            assert!(error.contains("does not belong to an interrupted job"), "{error}");
             assert_eq!(fs::read_to_string(&path).unwrap(), theirs);
         }
     }

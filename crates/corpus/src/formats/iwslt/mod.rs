@@ -6,12 +6,22 @@ mod xml;
 
 use std::ops::Range;
 
-use super::Format;
-use super::corpus::{Corpus, Layout};
+use super::corpus::Corpus;
 use super::file::TextFile;
 use super::ids::DocumentIds;
 use super::slots::{Escape, SlotLayout};
+use super::{Description, Format};
 use crate::{Document, Result};
+
+pub(super) const IWSLT: Description = Description {
+    name: "iwslt",
+    ending: "xml",
+    media_type: "application/xml",
+    known_endings: &["xml", "sgm", "sgml"],
+    known_beginnings: &["train.tags."],
+    is_content: |text| is_iwslt(text.trim_start()),
+    read,
+};
 
 /// A document with the places of its segments in the file.
 #[derive(Clone, Debug)]
@@ -36,7 +46,7 @@ enum Kind {
 }
 
 /// Reads one file or two parallel files.
-pub(super) fn read(source: &TextFile, target: Option<&TextFile>) -> Result<Corpus> {
+fn read(source: &TextFile, target: Option<&TextFile>) -> Result<Corpus> {
     let (kind, documents) = parse(source)?;
     let target = match target {
         Some(file) => Some((parse(file)?.1, file)),
@@ -57,7 +67,7 @@ pub(super) fn read(source: &TextFile, target: Option<&TextFile>) -> Result<Corpu
         Kind::Xml => Escape::Xml,
     };
     let layout = SlotLayout { text: source.text.clone(), slots, escape };
-    Ok(Corpus { documents: corpus, format: Format::Iwslt, layout: Layout::Slots(layout) })
+    Ok(Corpus::new(corpus, Format::Iwslt, layout))
 }
 
 fn parse(file: &TextFile) -> Result<(Kind, Vec<MarkedDocument>)> {
@@ -84,7 +94,7 @@ fn kind(text: &str) -> Kind {
 }
 
 /// Whether the first line is one of this format.
-pub(super) fn is_iwslt(text: &str) -> bool {
+fn is_iwslt(text: &str) -> bool {
     kind(text) == Kind::Xml || tags::is_metadata(text.lines().next().unwrap_or_default())
 }
 

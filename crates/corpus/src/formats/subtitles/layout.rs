@@ -4,6 +4,7 @@ use std::io::{self, Write};
 use std::ops::Range;
 
 use super::super::Format;
+use super::super::corpus::Layout;
 use super::super::file::TextFile;
 use super::cues::Cue;
 use super::markup::{self, MarkedLine};
@@ -103,31 +104,27 @@ impl MarkedCue {
 
 /// A subtitle file with places for sentences.
 #[derive(Clone, Debug)]
-pub(in crate::formats) struct SubtitleLayout {
+pub(super) struct SubtitleLayout {
     pub(super) text: String,
     pub(super) format: Format,
     pub(super) cues: Vec<MarkedCue>,
     pub(super) sentences: Vec<Sentence>,
 }
 
-impl SubtitleLayout {
-    /// The text, and the place where the first cue of a sentence has its text.
-    pub fn place(&self, sentence: usize) -> Option<(&String, usize)> {
-        let first = self.sentences.get(sentence)?.first()?;
+impl Layout for SubtitleLayout {
+    /// The place where the first cue of a sentence has its text.
+    fn place(&self, _: usize, index: usize) -> Option<(&str, usize)> {
+        let first = self.sentences.get(index)?.first()?;
         let cue = self.cues.get(first.cue)?;
         let line = cue.speeches.get(first.speech)?.lines.start;
         Some((&self.text, cue.ranges.get(line)?.start))
     }
 
     /// Writes the file with a translation for each sentence.
-    pub fn write<'a>(
-        &self,
-        translations: impl Iterator<Item = &'a str>,
-        out: &mut impl Write,
-    ) -> io::Result<()> {
+    fn write(&self, translations: &[Vec<String>], out: &mut dyn Write) -> io::Result<()> {
         let mut words: Vec<Vec<Vec<Unit>>> =
             self.cues.iter().map(|cue| vec![Vec::new(); cue.speeches.len()]).collect();
-        for (sentence, translation) in self.sentences.iter().zip(translations) {
+        for (sentence, translation) in self.sentences.iter().zip(translations.iter().flatten()) {
             let units = units::units(translation);
             let length = |words: &[Unit]| words.iter().map(Unit::length).sum::<usize>();
             let weights: Vec<_> = sentence

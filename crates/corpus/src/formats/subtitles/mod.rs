@@ -16,15 +16,35 @@ mod tests;
 mod timing;
 mod units;
 
-pub(super) use layout::SubtitleLayout;
+use layout::SubtitleLayout;
 
-use super::Format;
-use super::corpus::{Corpus, Layout};
+use super::corpus::Corpus;
 use super::file::TextFile;
+use super::{Description, Format};
 use crate::{Document, Error, Result, Segment};
 
+pub(super) const SRT: Description = Description {
+    name: "srt",
+    ending: "srt",
+    media_type: "application/x-subrip; charset=utf-8",
+    known_endings: &["srt"],
+    known_beginnings: &[],
+    is_content: is_srt,
+    read: |source, target| read(source, target, Format::Srt),
+};
+
+pub(super) const VTT: Description = Description {
+    name: "vtt",
+    ending: "vtt",
+    media_type: "text/vtt; charset=utf-8",
+    known_endings: &["vtt"],
+    known_beginnings: &[],
+    is_content: is_vtt,
+    read: |source, target| read(source, target, Format::Vtt),
+};
+
 /// Reads the sentences of a subtitle file as one document, named like the file.
-pub(super) fn read(source: &TextFile, target: Option<&TextFile>, format: Format) -> Result<Corpus> {
+fn read(source: &TextFile, target: Option<&TextFile>, format: Format) -> Result<Corpus> {
     if let Some(target) = target {
         return Err(Error::new(format!("{format} files of two languages do not share their cues"))
             .in_file(&target.path)
@@ -41,11 +61,11 @@ pub(super) fn read(source: &TextFile, target: Option<&TextFile>, format: Format)
     let documents =
         if segments.is_empty() { Vec::new() } else { vec![Document::new(id, segments)] };
     let layout = SubtitleLayout { text: source.text.clone(), format, cues, sentences };
-    Ok(Corpus { documents, format, layout: Layout::Subtitles(layout) })
+    Ok(Corpus::new(documents, format, layout))
 }
 
 /// Whether a text begins like a WebVTT file.
-pub(super) fn is_vtt(text: &str) -> bool {
+fn is_vtt(text: &str) -> bool {
     text.lines().next().is_some_and(|line| {
         line.strip_prefix("WEBVTT")
             .is_some_and(|rest| rest.is_empty() || rest.starts_with([' ', '\t']))
@@ -53,7 +73,7 @@ pub(super) fn is_vtt(text: &str) -> bool {
 }
 
 /// Whether a text begins like an SRT file: with a number and a timing, or with a timing.
-pub(super) fn is_srt(text: &str) -> bool {
+fn is_srt(text: &str) -> bool {
     let mut lines = text.trim_start().lines();
     let first = lines.next().unwrap_or_default().trim();
     let number = !first.is_empty() && first.bytes().all(|byte| byte.is_ascii_digit());

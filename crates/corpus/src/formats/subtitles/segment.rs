@@ -12,7 +12,7 @@ const LONGEST_PAUSE: u64 = 3000;
 const MOST_CUES: usize = 8;
 /// A sentence with more characters too.
 const LONGEST: usize = 500;
-/// Where fewer cues than one in so many end a sentence, punctuation says nothing.
+/// If fewer than one cue in this many ends a sentence, punctuation says nothing.
 const SELDOM: usize = 10;
 
 /// The part of a sentence that one cue shows.

@@ -68,7 +68,7 @@ pub(super) enum Aside {
     /// Where something happens: `near the bridge`.
     Landmark,
     /// The same, but nothing that one goes to or comes from: `behind the statue`.
-    Sight,
+    Backdrop,
     /// What somebody has along: `without the umbrella`.
     Companion,
     /// When something happens: `before the concert`.
@@ -126,8 +126,8 @@ impl Noun {
         self.aside(Aside::Landmark)
     }
 
-    const fn sight(self) -> Self {
-        self.aside(Aside::Sight)
+    const fn backdrop(self) -> Self {
+        self.aside(Aside::Backdrop)
     }
 
     const fn companion(self) -> Self {

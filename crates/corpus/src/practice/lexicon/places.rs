@@ -8,19 +8,20 @@ pub(super) static NOUNS: &[Noun] = &[
     noun("garden", "gardens", der("Garten", "Gärten"), un("jardin", "jardins")).landmark(),
     noun("station", "stations", der("Bahnhof", "Bahnhöfe"), une("gare", "gares")).landmark(),
     noun("market", "markets", der("Markt", "Märkte"), un("marché", "marchés")).landmark(),
-    noun("tower", "towers", der("Turm", "Türme"), une("tour", "tours")).sight(),
+    noun("tower", "towers", der("Turm", "Türme"), une("tour", "tours")).backdrop(),
     noun("lake", "lakes", der("See", "Seen"), un("lac", "lacs")).landmark(),
-    noun("forest", "forests", der("Wald", "Wälder"), une("forêt", "forêts")).sight(),
+    noun("forest", "forests", der("Wald", "Wälder"), une("forêt", "forêts")).backdrop(),
     noun("harbour", "harbours", der("Hafen", "Häfen"), un("port", "ports")).landmark(),
-    noun("square", "squares", der("Platz", "Plätze"), une("place", "places")).sight(),
-    noun("fountain", "fountains", der("Brunnen", "Brunnen"), une("fontaine", "fontaines")).sight(),
+    noun("square", "squares", der("Platz", "Plätze"), une("place", "places")).backdrop(),
+    noun("fountain", "fountains", der("Brunnen", "Brunnen"), une("fontaine", "fontaines"))
+        .backdrop(),
     noun("palace", "palaces", der("Palast", "Paläste"), un("palais", "palais")).landmark(),
     noun("temple", "temples", der("Tempel", "Tempel"), un("temple", "temples")).landmark(),
     noun("cemetery", "cemeteries", der("Friedhof", "Friedhöfe"), un("cimetière", "cimetières"))
         .landmark(),
-    noun("hill", "hills", der("Hügel", "Hügel"), une("colline", "collines")).sight(),
+    noun("hill", "hills", der("Hügel", "Hügel"), une("colline", "collines")).backdrop(),
     noun("church", "churches", die("Kirche", "Kirchen"), une("église", "églises")).landmark(),
-    noun("bridge", "bridges", die("Brücke", "Brücken"), un("pont", "ponts")).sight(),
+    noun("bridge", "bridges", die("Brücke", "Brücken"), un("pont", "ponts")).backdrop(),
     noun("school", "schools", die("Schule", "Schulen"), une("école", "écoles")).landmark(),
     noun(
         "library",
@@ -34,10 +35,10 @@ pub(super) static NOUNS: &[Noun] = &[
     noun("chapel", "chapels", die("Kapelle", "Kapellen"), une("chapelle", "chapelles")).landmark(),
     noun("bakery", "bakeries", die("Bäckerei", "Bäckereien"), une("boulangerie", "boulangeries"))
         .landmark(),
-    noun("statue", "statues", die("Statue", "Statuen"), une("statue", "statues")).sight(),
+    noun("statue", "statues", die("Statue", "Statuen"), une("statue", "statues")).backdrop(),
     noun("cave", "caves", die("Höhle", "Höhlen"), une("grotte", "grottes")).landmark(),
     noun("villa", "villas", die("Villa", "Villen"), une("villa", "villas")).landmark(),
-    noun("wall", "walls", die("Mauer", "Mauern"), un("mur", "murs")).sight(),
+    noun("wall", "walls", die("Mauer", "Mauern"), un("mur", "murs")).backdrop(),
     noun("workshop", "workshops", die("Werkstatt", "Werkstätten"), un("atelier", "ateliers"))
         .landmark(),
     noun("hut", "huts", die("Hütte", "Hütten"), une("cabane", "cabanes")).landmark(),
@@ -62,5 +63,6 @@ pub(super) static NOUNS: &[Noun] = &[
     noun("hospital", "hospitals", das("Krankenhaus", "Krankenhäuser"), un("hôpital", "hôpitaux"))
         .landmark(),
     noun("pool", "pools", das("Schwimmbad", "Schwimmbäder"), une("piscine", "piscines")).landmark(),
-    noun("monument", "monuments", das("Denkmal", "Denkmäler"), un("monument", "monuments")).sight(),
+    noun("monument", "monuments", das("Denkmal", "Denkmäler"), un("monument", "monuments"))
+        .backdrop(),
 ];

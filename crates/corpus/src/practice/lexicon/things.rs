@@ -62,8 +62,8 @@ pub(super) static NOUNS: &[Noun] = &[
     noun("telephone", "telephones", das("Telefon", "Telefone"), un("téléphone", "téléphones")),
     noun("radio", "radios", das("Radio", "Radios"), une("radio", "radios")).companion(),
     noun("cushion", "cushions", das("Kissen", "Kissen"), un("coussin", "coussins")).companion(),
-    noun("car", "cars", das("Auto", "Autos"), une("voiture", "voitures")).sight(),
-    noun("boat", "boats", das("Boot", "Boote"), un("bateau", "bateaux")).sight(),
+    noun("car", "cars", das("Auto", "Autos"), une("voiture", "voitures")).backdrop(),
+    noun("boat", "boats", das("Boot", "Boote"), un("bateau", "bateaux")).backdrop(),
     noun("bracelet", "bracelets", das("Armband", "Armbänder"), un("bracelet", "bracelets")),
     noun("towel", "towels", das("Handtuch", "Handtücher"), une("serviette", "serviettes"))
         .companion(),

@@ -11,7 +11,7 @@ use burn_flex::FlexTensor;
 
 use super::{Node, contiguous, from_values, record, register, take, values};
 use crate::ops::kernels::attention::{Attention, AttentionGradients, Keys};
-use crate::ops::{AttentionInput, AttentionLayout, KeyValue, Weighed};
+use crate::ops::{AttentionInput, AttentionLayout, KeyValue, Products, Weighed};
 
 /// See [`crate::ops::attention`].
 pub fn attention(input: AttentionInput<'_>) -> Tensor<2> {
@@ -26,7 +26,7 @@ pub fn weighed_attention(input: AttentionInput<'_>) -> Weighed {
 }
 
 fn attend(input: AttentionInput<'_>, watched: Option<&mut Vec<Vec<Vec<f32>>>>) -> Tensor<2> {
-    let AttentionInput { query, keys, shifts, layout, heads } = input;
+    let AttentionInput { query, keys, shifts, layout, heads, products } = input;
     let shape = query.dims();
     let (query, query_node) = take(query);
     let ((key, key_node), (value, value_node)) = both(keys);
@@ -37,6 +37,7 @@ fn attend(input: AttentionInput<'_>, watched: Option<&mut Vec<Vec<Vec<f32>>>>) -
         layout: layout.clone(),
         width: shape[1],
         heads,
+        products: products.clone(),
     };
     let run = |operands: Operands| {
         move |keep: bool| {
@@ -74,6 +75,7 @@ struct Operands {
     layout: AttentionLayout,
     width: usize,
     heads: usize,
+    products: Products,
 }
 
 impl Operands {
@@ -88,6 +90,7 @@ impl Operands {
             layout: &self.layout,
             width: self.width,
             heads: self.heads,
+            products: &self.products,
         }
     }
 }

@@ -9,6 +9,7 @@ use burn_flex::FlexTensor;
 
 use super::{contiguous, from_values, record, register, take, values};
 use crate::config::Normaliser;
+use crate::ops::Products;
 use crate::ops::kernels::normalise::{Lane, backward, forward};
 use crate::ops::kernels::weighted_sums::WeightedRows;
 use crate::packed::Segments;
@@ -78,10 +79,16 @@ impl Backward<Flex, 1> for Normalise {
 }
 
 /// See [`crate::ops::weighted_sums`].
-pub fn weighted_sums(states: Tensor<2>, weights: Tensor<2>, segments: &Segments) -> Tensor<2> {
+pub fn weighted_sums(
+    states: Tensor<2>,
+    weights: Tensor<2>,
+    segments: &Segments,
+    products: &Products,
+) -> Tensor<2> {
     let shapes = [states.dims(), weights.dims()];
     let ((states, states_node), (weights, weights_node)) = (take(states), take(weights));
-    let state = SumsState { states, weights, segments: segments.clone(), shapes };
+    let (sums_of, products) = (segments.clone(), products.clone());
+    let state = SumsState { states, weights, segments: sums_of, shapes, products };
     let run = |keep: bool| {
         let shape = [segments.len() * shapes[1][1], shapes[0][1]];
         (from_values(state.sums().forward(), shape), keep.then_some(state))
@@ -98,6 +105,7 @@ struct SumsState {
     weights: FlexTensor,
     segments: Segments,
     shapes: [[usize; 2]; 2],
+    products: Products,
 }
 
 impl SumsState {
@@ -108,6 +116,7 @@ impl SumsState {
             segments: &self.segments,
             width: self.shapes[0][1],
             sums: self.shapes[1][1],
+            products: &self.products,
         }
     }
 }

@@ -25,6 +25,7 @@ pub fn projected_loss(
     let trains_weight = is_tracked(&projection.weight);
     let ((states, states_node), (weight, weight_node)) = (take(states), take(projection.weight));
     let bias = projection.bias.map(take);
+    let products = &projection.products;
     let mut likelihood = 0.0;
     let forward = |bias: Option<FlexTensor>| {
         let likelihood = &mut likelihood;
@@ -32,7 +33,7 @@ pub fn projected_loss(
             let width = shapes[0][1];
             let (states, weight) = (values(&states), values(&weight));
             let bias = bias.as_ref().map_or(&[][..], values);
-            let scored = Scored { states, weight, bias, targets, width, smoothing };
+            let scored = Scored { states, weight, bias, targets, width, smoothing, products };
             let outcome = run(scored, keep.then_some(loss::Gradients { of_weight: trains_weight }));
             *likelihood = outcome.likelihood;
             let smoothed = from_values(vec![outcome.smoothed as f32], [1]);
@@ -60,7 +61,9 @@ pub fn projected_log_probabilities(
     let bias = projection.bias.map(|bias| take(bias).0);
     let (states, weight) = (values(&states), values(&weight));
     let bias = bias.as_ref().map_or(&[][..], values);
-    run(Scored { states, weight, bias, targets, width, smoothing: 0.0 }, None).log_probabilities
+    let products = &projection.products;
+    let scored = Scored { states, weight, bias, targets, width, smoothing: 0.0, products };
+    run(scored, None).log_probabilities
 }
 
 #[derive(Clone, Debug)]

@@ -60,7 +60,7 @@ fn from_values<const D: usize>(values: Vec<f32>, shape: [usize; D]) -> FlexTenso
 
 /// Runs an operation and, where a gradient may be asked for, records it.
 ///
-/// `run` hears whether its state will be needed for the way back.
+/// `run` is told whether its state will be needed for the backward pass.
 fn record<Op, const N: usize, const D: usize>(
     op: Op,
     nodes: [Node; N],

@@ -1,7 +1,7 @@
 //! Scaled dot-product attention between packed segments, head by head, without padding and without
 //! copies where a segment's keys lie together.
 
-use super::product::{Before, Matrix, MatrixMut, product};
+use super::product::{Matrix, MatrixMut, Output, Products};
 use super::softmax::softmax;
 use super::{sum_of_pairs, vectorised};
 use crate::ops::layout::{AttentionLayout, Block};
@@ -24,12 +24,14 @@ pub struct Attention<'a> {
     pub keys: Keys<'a>,
     /// What is added to the keys and values of each slot, `[slots, width]`.
     pub shifts: Option<Keys<'a>>,
-    /// Who sees whom.
+    /// Which rows see which.
     pub layout: &'a AttentionLayout,
     /// Values per row.
     pub width: usize,
     /// Heads that they are divided among.
     pub heads: usize,
+    /// How products are computed.
+    pub products: &'a Products,
 }
 
 /// The gradients of everything that went in; shapes as there.
@@ -141,12 +143,12 @@ impl<'a> Attention<'a> {
             let value = self.rows(&segment, self.keys.value, shift, &mut value_scratch);
             for head in 0..self.heads {
                 let weights = &mut weights[first_weight..][..queries * seen];
-                product(
+                self.products.multiply(
                     MatrixMut::packed(weights, seen),
                     self.head(&self.query[rows.clone()], queries, head),
                     self.head(key, seen, head).transposed(),
                     self.scale(),
-                    Before::Forget,
+                    Output::Overwrite,
                 );
                 vectorised(
                     #[inline(always)]
@@ -159,12 +161,12 @@ impl<'a> Attention<'a> {
                         }
                     },
                 );
-                product(
+                self.products.multiply(
                     self.head_mut(&mut out[rows.clone()], queries, head),
                     Matrix::packed(weights, seen),
                     self.head(value, seen, head),
                     1.0,
-                    Before::Forget,
+                    Output::Overwrite,
                 );
                 if keep {
                     first_weight += queries * seen;
@@ -235,17 +237,23 @@ impl<'a> Attention<'a> {
                 first_weight += queries * seen;
                 let brought = self.head(gradient, queries, head);
                 if of_keys {
-                    product(
+                    self.products.multiply(
                         self.head_mut(value_gradient, seen, head),
                         Matrix::packed(weights, seen).transposed(),
                         brought,
                         1.0,
-                        Before::Keep,
+                        Output::Accumulate,
                     );
                 }
                 let slope = &mut slope[..queries * seen];
                 let value = self.head(value, seen, head).transposed();
-                product(MatrixMut::packed(slope, seen), brought, value, 1.0, Before::Forget);
+                self.products.multiply(
+                    MatrixMut::packed(slope, seen),
+                    brought,
+                    value,
+                    1.0,
+                    Output::Overwrite,
+                );
                 vectorised(
                     #[inline(always)]
                     || {
@@ -259,20 +267,20 @@ impl<'a> Attention<'a> {
                     },
                 );
                 let slope = Matrix::packed(slope, seen);
-                product(
+                self.products.multiply(
                     self.head_mut(&mut gradients.query[rows.clone()], queries, head),
                     slope,
                     self.head(key, seen, head),
                     self.scale(),
-                    Before::Forget,
+                    Output::Overwrite,
                 );
                 if of_keys {
-                    product(
+                    self.products.multiply(
                         self.head_mut(key_gradient, seen, head),
                         slope.transposed(),
                         self.head(query, queries, head),
                         self.scale(),
-                        Before::Keep,
+                        Output::Accumulate,
                     );
                 }
             }

@@ -8,7 +8,7 @@ use std::cell::RefCell;
 use std::ops::Range;
 
 use abridge_machine::bf16::{Bf16Unit, DEPTH, ROWS, SIDE, Tile};
-use abridge_machine::product::{Before, Matrix, MatrixMut, multiply};
+use abridge_machine::product::{Matrix, MatrixMut, Output, multiply};
 use abridge_machine::vectorised;
 use half::bf16;
 
@@ -20,10 +20,10 @@ const STRETCH: usize = 16 * DEPTH;
 type Tiles = [Tile; 2];
 
 /// `out = scale * a b`, or `out += scale * a b`, on one thread; the shapes fit.
-pub fn bf16_product(out: MatrixMut<'_>, a: Matrix<'_>, b: Matrix<'_>, scale: f32, before: Before) {
+pub fn bf16_product(out: MatrixMut<'_>, a: Matrix<'_>, b: Matrix<'_>, scale: f32, output: Output) {
     match Bf16Unit::take() {
-        Some(unit) if a.columns() > 0 => on_tiles(&unit, out, a, b, scale, before),
-        _ => multiply(out, rounded(a, &mut Vec::new()), rounded(b, &mut Vec::new()), scale, before),
+        Some(unit) if a.columns() > 0 => on_tiles(&unit, out, a, b, scale, output),
+        _ => multiply(out, rounded(a, &mut Vec::new()), rounded(b, &mut Vec::new()), scale, output),
     }
 }
 
@@ -42,7 +42,7 @@ fn on_tiles(
     a: Matrix<'_>,
     b: Matrix<'_>,
     scale: f32,
-    before: Before,
+    output: Output,
 ) {
     thread_local! {
         static BUFFERS: RefCell<[Vec<Tiles>; 2]> = const { RefCell::new([Vec::new(), Vec::new()]) };
@@ -52,7 +52,7 @@ fn on_tiles(
     BUFFERS.with_borrow_mut(|[left, right]| {
         for first in (0..a.columns()).step_by(STRETCH) {
             let stretch = first..a.columns().min(first + STRETCH);
-            let keep = first > 0 || before == Before::Keep;
+            let keep = first > 0 || output == Output::Accumulate;
             vectorised(
                 #[inline(always)]
                 || {
@@ -206,7 +206,7 @@ mod tests {
             let (b_rows, b_columns) = size(inner, columns, flip_b);
             let (a, b) = (make(a_rows, a_columns, 1), make(b_rows, b_columns, 2));
             let (a, b) = (matrix(&a, rows, inner, flip_a), matrix(&b, inner, columns, flip_b));
-            let before = if keep { Before::Keep } else { Before::Forget };
+            let before = if keep { Output::Accumulate } else { Output::Overwrite };
             let mut out = make(rows, columns, 3);
             let mut expected = out.clone();
             let place = |values| MatrixMut::new(values, rows, columns, columns + slack);

@@ -16,7 +16,7 @@ use abridge_machine::vectorised;
 use super::ROUND;
 use super::softmax::maximum_of;
 
-/// The largest whole number that weights and rows are made of.
+/// The largest integer that weights and rows are made of.
 const LARGEST: f32 = 127.0;
 /// Inputs that one instruction adds up.
 const FOUR: usize = 4;
@@ -30,7 +30,7 @@ pub fn scale_of(values: impl Iterator<Item = f32>) -> f32 {
     values.fold(0.0f32, |largest, value| largest.max(value.abs())) / LARGEST
 }
 
-/// The whole number that times `scale` is nearest to the value.
+/// The integer that, times `scale`, is nearest to the value.
 pub fn quantise(value: f32, scale: f32) -> i8 {
     if scale > 0.0 { ((value / scale + ROUND) - ROUND).clamp(-LARGEST, LARGEST) as i8 } else { 0 }
 }

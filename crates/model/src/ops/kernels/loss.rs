@@ -3,7 +3,7 @@
 //! The logits of a batch are its largest tensor by far. Here they exist for [`ROWS`] words at a
 //! time: scored, turned into their gradient in place, multiplied back, forgotten.
 
-use super::product::{Before, Matrix, MatrixMut, product};
+use super::product::{Matrix, MatrixMut, Output, Products};
 use super::softmax::{exp, log_sum_exp};
 use super::{sum_of, vectorised};
 
@@ -26,6 +26,8 @@ pub struct Scored<'a> {
     pub width: usize,
     /// The share of probability that the true word gives up.
     pub smoothing: f64,
+    /// How products are computed.
+    pub products: &'a Products,
 }
 
 /// Which gradients are wanted beside that of the states.
@@ -56,7 +58,7 @@ pub struct Outcome {
 /// `(1 - smoothing - e) * nll + e * sum over v of -log p(v)`, and the gradient of its logits is
 /// `p - e`, and `1 - smoothing - e` less at the true word.
 pub fn run(scored: Scored<'_>, gradients: Option<Gradients>) -> Outcome {
-    let Scored { states, weight, bias, targets, width, smoothing } = scored;
+    let Scored { states, weight, bias, targets, width, smoothing, products } = scored;
     let vocabulary = weight.len() / width;
     let share = if smoothing == 0.0 { 0.0 } else { smoothing / (vocabulary as f64 - 1.0) };
     let rest = 1.0 - smoothing - share;
@@ -73,12 +75,12 @@ pub fn run(scored: Scored<'_>, gradients: Option<Gradients>) -> Outcome {
         let place = first..first + targets.len() * width;
         let logits = &mut buffer[..targets.len() * vocabulary];
         let states = Matrix::packed(&states[place.clone()], width);
-        let before = if bias.is_empty() { Before::Forget } else { Before::Keep };
+        let output = if bias.is_empty() { Output::Overwrite } else { Output::Accumulate };
         if !bias.is_empty() {
             logits.chunks_exact_mut(vocabulary).for_each(|row| row.copy_from_slice(bias));
         }
         let out = MatrixMut::packed(logits, vocabulary);
-        product(out, states, weight.transposed(), 1.0, before);
+        products.multiply(out, states, weight.transposed(), 1.0, output);
         for (row, &target) in logits.chunks_exact_mut(vocabulary).zip(targets) {
             let (log_sum, sum) = vectorised(
                 #[inline(always)]
@@ -109,10 +111,10 @@ pub fn run(scored: Scored<'_>, gradients: Option<Gradients>) -> Outcome {
         if let Some(Gradients { of_weight }) = gradients {
             let logits = Matrix::packed(logits, vocabulary);
             let out = MatrixMut::packed(&mut outcome.states[place], width);
-            product(out, logits, weight, 1.0, Before::Forget);
+            products.multiply(out, logits, weight, 1.0, Output::Overwrite);
             if of_weight {
                 let out = MatrixMut::packed(&mut outcome.weight, width);
-                product(out, logits.transposed(), states, 1.0, Before::Keep);
+                products.multiply(out, logits.transposed(), states, 1.0, Output::Accumulate);
             }
         }
     }

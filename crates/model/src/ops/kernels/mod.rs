@@ -2,7 +2,7 @@
 //! of.
 //!
 //! Loops over channels are compiled for the instructions of several processors and chosen at run
-//! time (`vectorised`); products of matrices are those of the `gemm` crate (`product`), which
+//! time (`vectorised`); products of matrices are those of the `gemm` crate (`Products`), which
 //! does the same. On a processor without such instructions the same loops run as they are. What
 //! needs `unsafe` for this is in the crate `abridge-machine`.
 
@@ -24,7 +24,7 @@ pub mod softmax;
 pub mod weighted_sums;
 
 pub use abridge_machine::{Instructions, vectorised};
-pub use precision::Precision;
+pub use precision::ProductPrecision;
 
 /// The number of partial sums: enough to fill two vectors of any processor.
 pub const LANES: usize = 16;
@@ -36,7 +36,7 @@ const ROUND: f32 = 12_582_912.0;
 /// One value of [`LANES`], in four steps on vectors instead of fifteen after each other.
 #[inline(always)]
 fn halved(values: [f32; LANES], f: impl Fn(f32, f32) -> f32) -> f32 {
-    // Else the compiler prepares the halves in the loop that made the values, which then works on
+    // Otherwise the compiler prepares the halves in the loop that made the values, which then works on
     // eighths of its vectors.
     let mut values = std::hint::black_box(values);
     let mut half = LANES / 2;

@@ -147,7 +147,7 @@ impl PackedMatrix {
         let rows: [&[f32]; N] = std::array::from_fn(|row| &x[row * inputs..][..inputs]);
         let panel = weights;
         let weights = &weights.as_chunks::<COLUMNS>().0[..inputs];
-        // A few inputs at a time: who looks for the end of each row at each of them loads more
+        // A few inputs at a time: checking for the end of each row at every input would load more
         // often than it multiplies.
         let (stretches, rest) = weights.as_chunks::<STRETCH>();
         for (stretch, weights) in stretches.iter().enumerate() {

@@ -1,6 +1,5 @@
-//! How exact the products of a thread are.
+//! How exact products are.
 
-use std::cell::Cell;
 use std::fmt;
 use std::str::FromStr;
 
@@ -10,7 +9,7 @@ use serde::{Deserialize, Serialize};
 /// How exact products are. Everything else, and all sums, are `f32`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Precision {
+pub enum ProductPrecision {
     /// As the values are.
     #[default]
     F32,
@@ -19,29 +18,7 @@ pub enum Precision {
     Bf16,
 }
 
-thread_local! {
-    static CURRENT: Cell<Precision> = const { Cell::new(Precision::F32) };
-}
-
-impl Precision {
-    /// That of this thread.
-    #[inline]
-    pub fn current() -> Self {
-        CURRENT.get()
-    }
-
-    /// Does some work of this thread with it.
-    pub fn during<R>(self, work: impl FnOnce() -> R) -> R {
-        struct Restore(Precision);
-        impl Drop for Restore {
-            fn drop(&mut self) {
-                CURRENT.set(self.0);
-            }
-        }
-        let _restore = Restore(CURRENT.replace(self));
-        work()
-    }
-
+impl ProductPrecision {
     /// Whether it is as exact as can be.
     pub fn is_f32(&self) -> bool {
         *self == Self::F32
@@ -53,7 +30,7 @@ impl Precision {
     }
 }
 
-impl FromStr for Precision {
+impl FromStr for ProductPrecision {
     type Err = String;
 
     fn from_str(name: &str) -> Result<Self, String> {
@@ -65,7 +42,7 @@ impl FromStr for Precision {
     }
 }
 
-impl fmt::Display for Precision {
+impl fmt::Display for ProductPrecision {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::F32 => "f32",

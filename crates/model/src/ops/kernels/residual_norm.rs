@@ -23,7 +23,7 @@ pub struct Norm<'a> {
     pub epsilon: f32,
 }
 
-/// Returns the rows and what the way back needs. An empty update is none.
+/// Returns the rows and what the way back needs. An empty update means none.
 pub fn forward(
     residual: &[f32],
     update: &[f32],
@@ -79,7 +79,7 @@ pub fn forward(
     (rows, normed)
 }
 
-/// `LayerNorm(x + update)` in place, where nothing has to be kept. An empty update is none.
+/// `LayerNorm(x + update)` in place, where nothing has to be kept. An empty update means none.
 pub fn in_place(x: &mut [f32], update: &[f32], gain: &[f32], bias: &[f32], epsilon: f32) {
     let width = gain.len();
     vectorised(

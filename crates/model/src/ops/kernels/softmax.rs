@@ -27,7 +27,7 @@ pub fn exp(x: f32) -> f32 {
     f32::from_bits(y.to_bits().wrapping_add(shifted.to_bits() << 23))
 }
 
-/// The largest value, or negative infinity of none.
+/// The largest value, or negative infinity if there is none.
 #[inline(always)]
 pub fn maximum(values: &[f32]) -> f32 {
     maximum_of(
@@ -37,7 +37,7 @@ pub fn maximum(values: &[f32]) -> f32 {
     )
 }
 
-/// The largest `f` of a value, or negative infinity of none.
+/// The largest `f` of a value, or negative infinity if there is none.
 #[inline(always)]
 pub fn maximum_of(values: &[f32], f: impl Fn(f32) -> f32) -> f32 {
     let larger = |a: f32, b: f32| if b > a { b } else { a };

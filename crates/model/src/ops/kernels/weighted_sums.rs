@@ -1,6 +1,6 @@
 //! Weighted sums of the rows of each segment: one small product per segment.
 
-use super::product::{Before, Matrix, MatrixMut, product};
+use super::product::{Matrix, MatrixMut, Output, Products};
 use crate::packed::Segments;
 
 /// The input of both ways.
@@ -16,6 +16,8 @@ pub struct WeightedRows<'a> {
     pub width: usize,
     /// Weighted sums per segment.
     pub sums: usize,
+    /// How products are computed.
+    pub products: &'a Products,
 }
 
 impl WeightedRows<'_> {
@@ -28,7 +30,7 @@ impl WeightedRows<'_> {
                 Matrix::packed(&self.states[range.start * width..range.end * width], width);
             let weights = Matrix::packed(&self.weights[range.start * sums..range.end * sums], sums);
             let out = MatrixMut::packed(out, width);
-            product(out, weights.transposed(), states, 1.0, Before::Forget);
+            self.products.multiply(out, weights.transposed(), states, 1.0, Output::Overwrite);
         }
         out
     }
@@ -43,19 +45,19 @@ impl WeightedRows<'_> {
             let gradient = Matrix::packed(gradient, width);
             let rows = range.start * width..range.end * width;
             let weights = range.start * sums..range.end * sums;
-            product(
+            self.products.multiply(
                 MatrixMut::packed(&mut of_states[rows.clone()], width),
                 Matrix::packed(&self.weights[weights.clone()], sums),
                 gradient,
                 1.0,
-                Before::Forget,
+                Output::Overwrite,
             );
-            product(
+            self.products.multiply(
                 MatrixMut::packed(&mut of_weights[weights], sums),
                 Matrix::packed(&self.states[rows], width),
                 gradient.transposed(),
                 1.0,
-                Before::Forget,
+                Output::Overwrite,
             );
         }
         (of_states, of_weights)

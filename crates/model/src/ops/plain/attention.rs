@@ -6,7 +6,7 @@ use burn::tensor::{Bool, Device, Int, Tensor, TensorData};
 use crate::ops::{AttentionInput, AttentionLayout, Block, KeyValue, Weighed, indices};
 use crate::packed::Segments;
 
-/// Who sees whom, as index tensors of padded rectangles.
+/// Which rows see which, as index tensors of padded rectangles.
 #[derive(Clone, Debug)]
 pub struct PaddedLayout {
     buckets: Vec<Bucket>,
@@ -163,7 +163,7 @@ pub fn weighed_attention(input: AttentionInput<'_>) -> Weighed {
 
 /// Attends in each bucket; `watch` gets the weights of each, `[size, heads, queries, keys]`.
 fn over_buckets(input: AttentionInput<'_>, mut watch: impl FnMut(&Bucket, Tensor<4>)) -> Tensor<2> {
-    let AttentionInput { query, keys, shifts, layout, heads } = input;
+    let AttentionInput { query, keys, shifts, layout, heads, .. } = input;
     let width = query.dims()[1];
     let head_width = width / heads;
     let device = query.device();

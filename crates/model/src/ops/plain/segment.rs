@@ -83,7 +83,7 @@ pub fn sum_over_segments(states: Tensor<2>, segments: &Segments, factors: &[f64]
         .collect();
     let weights = TensorData::new(weights, [segments.rows(), 1]);
     let weights = Tensor::from_data(weights, &states.device());
-    crate::ops::weighted_sums(states, weights, segments)
+    crate::ops::weighted_sums(states, weights, segments, &crate::ops::Products::default())
 }
 
 /// The largest value of each channel over each segment of at most `window` rows.

@@ -23,7 +23,7 @@ use crate::weights::broken;
 const VERSION: u64 = 1;
 const INT8: u64 = 0x101;
 const F32: u64 = 0x404;
-/// Eight bits with one multiplier, in the order that no processor asks for in particular.
+/// Eight bits with one multiplier, in an order that suits no processor in particular.
 const INTGEMM8: u64 = 0x4101;
 const HEADER: usize = 32;
 

@@ -1,4 +1,4 @@
-//! The named items of a Marian model, wherever they were read.
+//! The named items of a Marian model, from either kind of file.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

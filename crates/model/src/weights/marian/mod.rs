@@ -19,7 +19,7 @@ use self::items::Items;
 use self::names::marian_name;
 use self::options::{Options, Tables};
 use super::foreign::{ForeignModel, TableNames};
-use super::{Precision, Stored, broken};
+use super::{Stored, WeightPrecision, broken};
 use crate::Result;
 
 impl ForeignModel {
@@ -42,7 +42,7 @@ impl ForeignModel {
         Ok(Self {
             config,
             first_word: None,
-            precision: if items.is_int8 { Precision::Int8 } else { Precision::Single },
+            precision: if items.is_int8 { WeightPrecision::Int8 } else { WeightPrecision::Single },
             stored: Box::new(items),
             name_of: Box::new(move |name| marian_name(name, &named)),
             is_transposed: false,

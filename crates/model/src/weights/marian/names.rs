@@ -74,11 +74,11 @@ fn norm_part(part: &str) -> Option<&'static str> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Preset, Width};
+    use crate::{ModelSize, Preset};
 
     #[test]
     fn names_translate() {
-        let config = Preset::Sentence.config(Width::Tiny, 9, 9, 0);
+        let config = Preset::Sentence.config(ModelSize::Tiny, 9, 9, 0);
         let student = ModelConfig { autoregression: Autoregression::Ssru, ..config.clone() };
         let teacher = ModelConfig { norm: NormPosition::Before, ..config };
         for (ours, theirs) in [

@@ -14,7 +14,7 @@ use crate::weights::broken;
 const MOST_ITEMS: usize = 100_000;
 /// Weights hardly compress; an archive that grows by more than this is made to fill the memory.
 const MOST_GROWTH: u64 = 64;
-/// What growth is not asked of: small archives of small models.
+/// Growth is not limited below this: small archives of small models.
 const SMALL: u64 = 1 << 20;
 /// The header of an array is a line.
 const LONGEST_HEADER: usize = 4096;
@@ -121,7 +121,7 @@ impl Array {
             Kind::Bytes => 1,
         };
         let expected = (8 + width + length as u64)
-            .checked_add((count as u64).checked_mul(size).ok_or("its shape is beyond all bounds")?);
+            .checked_add((count as u64).checked_mul(size).ok_or("its shape is too large")?);
         if expected != Some(stated) {
             return Err(format!(
                 "the shape {shape:?} needs {} bytes, but {stated} are there",
@@ -144,7 +144,7 @@ fn parse_header(header: &str) -> Result<(Kind, Vec<usize>), String> {
         let place = header.find(&format!("'{key}':"))?;
         Some(header[place + key.len() + 3..].trim_start())
     };
-    let wrong = || format!("its header is not understood: {}", header.trim());
+    let wrong = || format!("its header cannot be read: {}", header.trim());
     let kind = after("descr").and_then(|rest| rest.strip_prefix('\'')?.split('\'').next());
     let kind = match kind.ok_or_else(wrong)? {
         "<f4" => Kind::Single,
@@ -234,8 +234,8 @@ mod tests {
         assert!(problem("a.npy", npy("|i1", "(4,)", &one)).contains("8 bits"));
         assert!(problem("a.npy", npy("<f4", "(2,)", &one)).contains("the shape [2] needs"));
         let huge = format!("({0}, {0})", u32::MAX);
-        assert!(problem("a.npy", npy("<f4", &huge, &one)).contains("beyond all bounds"));
-        assert!(problem("a.npy", npy("<f4", "(-1,)", &one)).contains("not understood"));
+        assert!(problem("a.npy", npy("<f4", &huge, &one)).contains("too large"));
+        assert!(problem("a.npy", npy("<f4", "(-1,)", &one)).contains("cannot be read"));
         assert!(problem("a.npy", b"no array".to_vec()).contains("not an array"));
         let nan = npy("<f4", "(1,)", &floats(&[f32::NAN]));
         assert!(problem("a.npy", nan).contains("not finite"));

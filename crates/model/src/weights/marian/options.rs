@@ -5,7 +5,7 @@ use std::path::Path;
 use super::yaml::Yaml;
 use crate::config::{Activation, Autoregression, FirstWord, NormPosition, Positions};
 use crate::weights::broken;
-use crate::{ModelConfig, Preset, Result, Width};
+use crate::{ModelConfig, ModelSize, Preset, Result};
 
 /// What Marian adds to the variance in layer normalisations.
 const NORM_EPSILON: f64 = 1e-6;
@@ -36,11 +36,11 @@ const KNOWN: &[&str] = &[
     "transformer-preprocess",
 ];
 
-/// Other parts of Marian's networks that there are none of here.
+/// Parts of Marian's networks that this model does not have.
 const ABSENT: &[&str] =
     &["right-left", "ulr", "lemma-dim-emb", "factors-dim-emb", "output-approx-knn", "lsh"];
 
-/// Options of a Marian model, for one file of which errors speak.
+/// Options of a Marian model, and the file that errors name.
 pub(super) struct Options<'a> {
     pub yaml: &'a Yaml,
     pub path: &'a Path,
@@ -61,7 +61,7 @@ impl Options<'_> {
         self.refuse_other_parts()?;
         let tables = self.tables()?;
         let [source, target] = self.vocabularies()?;
-        let mut config = Preset::Sentence.config(Width::Tiny, source, target, 0);
+        let mut config = Preset::Sentence.config(ModelSize::Tiny, source, target, 0);
         config.width = self.needed("dim-emb")?;
         config.heads = self.needed("transformer-heads")?;
         config.feed_forward = self.needed("transformer-dim-ffn")?;

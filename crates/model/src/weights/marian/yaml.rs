@@ -1,6 +1,6 @@
 //! The YAML that Marian writes: its options, and vocabularies.
 //!
-//! Scalars stay text, for only who asks knows whether `1` is a number or a word. Anchors and
+//! Scalars stay text, because only the caller knows whether `1` is a number or a word. Anchors and
 //! aliases, by which a short file becomes an endless one, are refused.
 
 use saphyr_parser::{Event, Parser};
@@ -96,7 +96,7 @@ impl<'a> Events<'a> {
                 }
             }
             Event::Alias(_) => Err("it has an alias, which Marian never writes".into()),
-            other => Err(format!("not YAML: {other:?} where a value should stand")),
+            other => Err(format!("not YAML: {other:?} where a value was expected")),
         }
     }
 }

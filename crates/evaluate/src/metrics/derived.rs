@@ -1,7 +1,7 @@
 //! Metrics made from BLEU: document BLEU and the length ratio.
 
-use crate::bleu::Bleu;
 use crate::metric::{Metric, ResampleScore, TextMetric};
+use crate::metrics::Bleu;
 use crate::real::Real;
 use crate::signature::Field;
 
@@ -27,8 +27,8 @@ impl Metric for DocumentBleu {
         fields
     }
 
-    fn width(&self) -> usize {
-        self.bleu.width()
+    fn counts(&self) -> usize {
+        self.bleu.counts()
     }
 
     fn score(&self, sums: &[f64]) -> f64 {
@@ -47,6 +47,10 @@ impl Metric for DocumentBleu {
 impl TextMetric for DocumentBleu {
     fn count(&self, hypothesis: &str, references: &[&str]) -> Vec<f64> {
         self.bleu.count(hypothesis, references)
+    }
+
+    fn is_of_documents(&self) -> bool {
+        true
     }
 }
 
@@ -73,7 +77,7 @@ impl Metric for LengthRatio {
         vec![Field::new("tok", "tok", self.bleu.tokenizer.name())]
     }
 
-    fn width(&self) -> usize {
+    fn counts(&self) -> usize {
         2
     }
 
@@ -87,6 +91,10 @@ impl Metric for LengthRatio {
 
     fn details(&self, sums: &[f64]) -> Option<String> {
         Some(format!("{:.0} words for {:.0}", sums[0], sums[1]))
+    }
+
+    fn extra_decimals(&self) -> usize {
+        2
     }
 }
 

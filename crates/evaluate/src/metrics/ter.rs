@@ -79,7 +79,7 @@ impl Metric for Ter {
     }
 
     /// The number of edits, and the mean length of the references.
-    fn width(&self) -> usize {
+    fn counts(&self) -> usize {
         2
     }
 

@@ -144,7 +144,7 @@ impl Metric for ChrF {
         ]
     }
 
-    fn width(&self) -> usize {
+    fn counts(&self) -> usize {
         COUNTS * (self.character_order + self.word_order)
     }
 
@@ -170,7 +170,7 @@ impl TextMetric for ChrF {
             (hypothesis, references.to_vec())
         };
 
-        let mut rows = vec![Vec::with_capacity(self.width()); references.len()];
+        let mut rows = vec![Vec::with_capacity(self.counts()); references.len()];
         let characters: Vec<Vec<u32>> =
             references.iter().map(|line| self.characters(line)).collect();
         Self::add_orders(

@@ -238,7 +238,7 @@ impl Metric for Bleu {
     }
 
     /// Both lengths, then matches per order, then totals per order.
-    fn width(&self) -> usize {
+    fn counts(&self) -> usize {
         2 + 2 * self.max_order
     }
 
@@ -273,7 +273,7 @@ impl TextMetric for Bleu {
             references.iter().map(|line| numbers.number(whitespace::words(line))).collect();
         let hypothesis = numbers.number(whitespace::words(&hypothesis));
 
-        let mut row = vec![0.0; self.width()];
+        let mut row = vec![0.0; self.counts()];
         row[0] = hypothesis.len() as f64;
         row[1] = closest_length(hypothesis.len(), references.iter().map(Vec::len)) as f64;
         let mut matcher = NgramMatcher::new(&hypothesis, references.iter().map(Vec::as_slice));
