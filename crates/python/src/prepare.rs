@@ -144,6 +144,7 @@ fn split(name: &str, value: &Bound<'_, PyAny>) -> PyResult<Split> {
         target: Some(target),
         docids: None,
         format: None,
+        repeated_ids: false,
     };
     if let Ok(pair) = value.extract::<(PathBuf, PathBuf)>() {
         return Ok(Split::Files(vec![files(pair)]));

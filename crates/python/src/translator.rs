@@ -95,7 +95,7 @@ impl Translator {
     }
 
     fn __repr__(&self) -> String {
-        format!("Translator({:?}, threads={})", self.path, self.inner.threads())
+        format!("Translator({:?}, threads={})", self.path.to_string_lossy(), self.inner.threads())
     }
 
     /// Translates the sentences of one document, each with the memory of those before it.

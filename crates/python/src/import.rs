@@ -38,7 +38,7 @@ pub fn import_model(
         .transpose()
         .map_err(|error: abridge_model::Error| exception(&error.into()))?;
     let precision = precision.map(str::parse::<WeightPrecision>).transpose();
-    let precision = precision.map_err(|error| config(error.to_string()))?;
+    let precision = precision.map_err(|error| config(error.clone()))?;
     work::run(py, None, |_| {
         let device = DeviceKind::Cpu.open()?;
         let directory = ModelDirectory::begin_new(&output)?;

@@ -144,7 +144,7 @@ impl Translation {
         let attention = attention.transpose()?;
         let (text, score) = (translation.text().to_owned(), translation.score());
         let is_cut = translation.is_cut();
-        let hypothesis = |found: abridge_translate::Rendition| {
+        let convert = |found: abridge_translate::Rendition| {
             let piece = |&id: &u32| translator.target().piece(id).unwrap_or_default().to_owned();
             let hypothesis = Hypothesis {
                 text: found.text,
@@ -155,7 +155,7 @@ impl Translation {
             };
             Py::new(py, hypothesis)
         };
-        let hypotheses = translation.hypotheses.into_iter().map(hypothesis);
+        let hypotheses = translation.hypotheses.into_iter().map(convert);
         let hypotheses = hypotheses.collect::<PyResult<_>>()?;
         Ok(Self { text, score, is_cut, hypotheses, attention })
     }

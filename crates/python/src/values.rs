@@ -111,7 +111,7 @@ fn one_line(text: String) -> String {
     if text.contains(['\n', '\r']) { text.replace(['\n', '\r'], " ") } else { text }
 }
 
-/// Numbers as a NumPy array that is read only, without a crate for NumPy: that one would change how
+/// Numbers as a `NumPy` array that is read only, without a crate for `NumPy`: that one would change how
 /// the engine is compiled.
 fn array<'py>(
     py: Python<'py>,

@@ -11,7 +11,7 @@ import pytest
 
 import abridge
 
-BOOK = pathlib.Path(__file__).parents[2] / "docs" / "python.md"
+BOOK = pathlib.Path(__file__).parents[3] / "docs" / "python.md"
 
 
 @pytest.mark.parametrize("module", [abridge, abridge.evaluate])
