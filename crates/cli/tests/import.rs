@@ -73,10 +73,11 @@ fn every_command_takes_what_was_imported() {
     let (source, reference) = (at("text.en"), at("text.pt"));
     std::fs::write(&source, "The lamp is old.\nIt was built in 1900.\n").unwrap();
     std::fs::write(&reference, "A lâmpada é antiga.\nFoi construída em 1900.\n").unwrap();
-    for (name, described) in [
-        ("marian/student", "as int8, with its shortlist"),
-        ("marian/teacher", "beam 6"),
-        ("marian-mt", ">>fra<< >>rus<<"),
+    // A model of several languages is asked for one of them.
+    for (name, described, into) in [
+        ("marian/student", "as int8, with its shortlist", &[][..]),
+        ("marian/teacher", "beam 6", &[]),
+        ("marian-mt", ">>fra<< >>rus<<", &["--to", "fra"]),
     ] {
         let out = at(&name.replace('/', "-"));
         let path = foreign(name).display().to_string();
@@ -85,15 +86,23 @@ fn every_command_takes_what_was_imported() {
             .success()
             .stdout(contains(described));
         let translated = abridge(&["translate", "--model", &out, "--max-length", "9", &source])
+            .args(into)
             .assert()
             .success();
         let text = String::from_utf8(translated.get_output().stdout.clone()).unwrap();
         assert_eq!(text.lines().count(), 2);
-        abridge(&["score", "--model", &out, &source, &reference]).assert().success();
+        abridge(&["score", "--model", &out, &source, &reference]).args(into).assert().success();
     }
     let int8 = at("int8");
     abridge(&["quantize", "--model", &at("marian-mt"), "--to", "int8", &int8]).assert().success();
-    abridge(&["translate", "--model", &int8, "--max-length", "9", &source]).assert().success();
+    abridge(&["translate", "--model", &int8, "--max-length", "9", "--to", "fra", &source])
+        .assert()
+        .success();
+    // No language is guessed.
+    abridge(&["translate", "--model", &int8, &source])
+        .assert()
+        .code(1)
+        .stderr(contains("--to fra"));
 }
 
 #[test]
