@@ -110,7 +110,11 @@ fn an_entry_computed_earlier_gives_the_same_as_one_computed_now() {
         let together =
             logits_by_example(model, &batch(&[(sources.clone(), targets.clone())], model.config()));
         for (a, b) in together.iter().zip(stream(model, &sources, &targets)) {
-            assert!(difference(a, &b) < 1e-6, "{preset}: {}", difference(a, &b));
+            // Products of one row and of many are summed in other orders, so the last bits of the
+            // largest logit may differ.
+            let largest = a.iter().fold(1.0, |largest: f64, value| largest.max(value.abs()));
+            let difference = difference(a, &b);
+            assert!(difference < 1e-6 * largest, "{preset}: {difference} of {largest}");
         }
     });
 }
