@@ -1,4 +1,4 @@
-//! The book's index and its map of equations are complete; links are checked in `docs.rs`.
+//! The book's index and its map of equations are complete, and its examples are what is compiled; links are checked in `docs.rs`.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use std::fs;
@@ -34,5 +34,32 @@ fn every_page_of_the_book_is_in_its_index() {
         if has_ending(&name, "md") && name != "README.md" {
             assert!(index.contains(&format!("({name})")), "docs/README.md lacks {name}");
         }
+    }
+}
+
+/// The chapter on extending shows a file, and the line of a table that makes it known.
+#[test]
+fn the_book_shows_the_files_that_are_compiled() {
+    let book = fs::read_to_string(root().join("docs/extending.md")).unwrap();
+    for (file, table, line) in [
+        (
+            "model/src/shortener/first.rs",
+            "model/src/shortener/table.rs",
+            "\"The first tokens alone.\" First(settings: FirstConfig) => FirstTokens,",
+        ),
+        (
+            "corpus/src/formats/tsv.rs",
+            "corpus/src/formats/mod.rs",
+            "\"A document and a sentence per line, with a tab between.\" Tsv => tsv::TSV,",
+        ),
+        (
+            "evaluate/src/metrics/exact_match.rs",
+            "evaluate/src/metrics/mod.rs",
+            "metric(\"exact-match\", |_| Arc::new(exact_match::ExactMatch)),",
+        ),
+    ] {
+        let read = |name: &str| fs::read_to_string(root().join("crates").join(name)).unwrap();
+        assert!(book.contains(read(file).trim_end()), "docs/extending.md shows an old {file}");
+        assert!(book.contains(line) && read(table).contains(line), "{table}");
     }
 }

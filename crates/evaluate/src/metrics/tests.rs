@@ -1,7 +1,5 @@
 //! The table, and the example of the book.
 
-use std::path::Path;
-
 use super::{METRICS, MetricSettings, NamedMetric};
 use crate::references::References;
 use crate::{Documents, Evaluation, MetricChoice, System};
@@ -31,19 +29,4 @@ fn the_example_of_the_book_is_in_a_report() {
     };
     let json: serde_json::Value = serde_json::from_str(&report.run().unwrap().to_json()).unwrap();
     assert_eq!(json["exact-match"]["score"], 50.0, "{json}");
-}
-
-#[test]
-fn the_book_shows_the_file_that_is_compiled() {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let Ok(book) = std::fs::read_to_string(folder.join("../../docs/extending.md")) else {
-        // A crate that was packaged stands alone.
-        assert!(!folder.join("../../docs").exists(), "the book has a chapter on extending");
-        return;
-    };
-    let file = std::fs::read_to_string(folder.join("src/metrics/exact_match.rs")).unwrap();
-    assert!(book.contains(file.trim_end()), "the example is not the file any more");
-    let table = std::fs::read_to_string(folder.join("src/metrics/mod.rs")).unwrap();
-    let line = "metric(\"exact-match\", |_| Arc::new(exact_match::ExactMatch)),";
-    assert!(book.contains(line) && table.contains(line));
 }

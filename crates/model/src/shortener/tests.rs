@@ -1,7 +1,5 @@
 //! A new shortener is a file and a line of the table: the example of the book is one.
 
-use std::path::Path;
-
 use burn::tensor::Device;
 
 use super::first::FirstConfig;
@@ -32,19 +30,4 @@ fn the_example_of_the_book_is_a_shortener() {
         assert_eq!(entry.rows.to_data(), states.to_data());
     }
     assert_eq!(config.shortener.unwrap().keeps("n"), "at most 2 vectors");
-}
-
-#[test]
-fn the_book_shows_the_file_that_is_compiled() {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let Ok(book) = std::fs::read_to_string(folder.join("../../docs/extending.md")) else {
-        // A crate that was packaged stands alone.
-        assert!(!folder.join("../../docs").exists(), "the book has a chapter on extending");
-        return;
-    };
-    let file = std::fs::read_to_string(folder.join("src/shortener/first.rs")).unwrap();
-    assert!(book.contains(file.trim_end()), "the example is not the file any more");
-    let table = std::fs::read_to_string(folder.join("src/shortener/table.rs")).unwrap();
-    let line = "\"The first tokens alone.\" First(settings: FirstConfig) => FirstTokens,";
-    assert!(book.contains(line) && table.contains(line));
 }
