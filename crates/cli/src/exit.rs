@@ -1,4 +1,4 @@
-//! What the process says about an error, and what it exits with. Codes follow from the kind of the
+//! How errors are printed, and the exit codes of the process. Codes follow from the kind of the
 //! error ([`abridge_base::error`]).
 
 use std::error::Error;
@@ -9,7 +9,7 @@ use std::process::ExitCode;
 use abridge_base::error::{HasKind, Kind};
 use abridge_base::tell;
 
-/// Prints the error, if there is one, and says what the process exits with.
+/// Prints the error, if there is one, and returns the exit code.
 pub fn code(result: anyhow::Result<()>) -> ExitCode {
     match result {
         Err(error) if !is_broken_pipe(&error) => ExitCode::from(report(&error)),
@@ -17,7 +17,7 @@ pub fn code(result: anyhow::Result<()>) -> ExitCode {
     }
 }
 
-/// Prints an error and says what it is in a number.
+/// Prints an error and returns its exit code.
 pub fn report(error: &anyhow::Error) -> u8 {
     let kind = kind(error);
     match kind {
@@ -27,7 +27,7 @@ pub fn report(error: &anyhow::Error) -> u8 {
     kind.exit_code()
 }
 
-/// What an error is about: what the outermost cause says that knows it.
+/// The kind of an error: that of the outermost cause that has one.
 pub fn kind(error: &anyhow::Error) -> Kind {
     type Cause<'a> = &'a (dyn Error + 'static);
     fn of<E: HasKind + 'static>(cause: Cause<'_>) -> Option<Kind> {
@@ -44,7 +44,7 @@ pub fn kind(error: &anyhow::Error) -> Kind {
     error.chain().find_map(|cause| kinds.iter().find_map(|kind| kind(cause))).unwrap_or(Kind::Usage)
 }
 
-/// The error and its causes, leaving out what was said already.
+/// The error and its causes, without repetition.
 fn in_full(error: &anyhow::Error) -> String {
     error.chain().fold(String::new(), |text, cause| {
         let cause = cause.to_string();
@@ -58,7 +58,7 @@ fn in_full(error: &anyhow::Error) -> String {
 
 /// Help and version are asked for and succeed; anything else is a mistake in the command line.
 pub fn usage(error: &clap::Error) -> ExitCode {
-    // Where even this cannot be printed there is nobody to tell.
+    // If even this cannot be printed, there is nothing left to do.
     let _ = error.print();
     if error.use_stderr() { ExitCode::from(Kind::Usage.exit_code()) } else { ExitCode::SUCCESS }
 }
@@ -76,9 +76,9 @@ fn describe(panic: &PanicHookInfo<'_>) {
     let place = panic.location().map(ToString::to_string).unwrap_or_default();
     tell!(
         "this is a bug in abridge: {what} ({place})\n\
-         Outputs are complete or as they were before. Please report it where you got abridge from: \
-         this message, the command, and what `abridge --version --verbose` prints; RUST_BACKTRACE=1 \
-         adds how it came to this."
+         Outputs are either complete or unchanged. Please report it where you got abridge from: this \
+         message, the command, and the output of `abridge --version --verbose`; RUST_BACKTRACE=1 adds \
+         a backtrace."
     );
     let trace = std::backtrace::Backtrace::capture();
     if trace.status() == std::backtrace::BacktraceStatus::Captured {
@@ -123,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn a_panic_has_a_code_of_its_own() {
+    fn a_panic_has_its_own_exit_code() {
         let code = guarded(|| panic!("as a test"));
         let _ = std::panic::take_hook();
         assert_eq!(code, ExitCode::from(70));

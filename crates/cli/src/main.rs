@@ -1,4 +1,5 @@
-//! The `abridge` binary. It reads the command line, calls a room, and turns errors into exit codes.
+//! The `abridge` binary. It reads the command line, calls a library, and turns errors into exit
+//! codes.
 
 #![forbid(unsafe_code)]
 #![warn(clippy::print_stderr, clippy::print_stdout)]
@@ -22,7 +23,7 @@ static ALLOCATOR: Counted = Counted;
     version,
     propagate_version = true,
     arg_required_else_help = true,
-    after_help = "`abridge --version --verbose` also tells which instructions of the processor are used, \
+    after_help = "`abridge --version --verbose` also shows the processor instructions in use, \
                   devices and threads."
 )]
 struct Cli {
@@ -65,7 +66,7 @@ fn log() {
     use tracing_subscriber::prelude::*;
     let wanted = std::env::var("RUST_LOG").ok().and_then(|text| text.parse().ok());
     let wanted = wanted.unwrap_or_else(|| Targets::new().with_default(LevelFilter::ERROR));
-    // Where nobody reads our errors any more, a message about that would be a panic.
+    // If standard error is closed, a message about that would panic.
     let lines =
         tracing_subscriber::fmt::layer().with_writer(std::io::stderr).log_internal_errors(false);
     tracing_subscriber::registry().with(lines.with_filter(wanted)).init();
@@ -76,7 +77,7 @@ fn main() -> ExitCode {
 }
 
 fn run() -> ExitCode {
-    // clap prints the version as soon as it meets the flag, so both together are looked for here.
+    // clap prints the version as soon as it meets the flag, so the pair of flags is handled here.
     let arguments: Vec<_> = std::env::args_os().skip(1).collect();
     let asks = |long: &str, short: &str| arguments.iter().any(|a| a == long || a == short);
     if arguments.len() == 2 && asks("--version", "-V") && asks("--verbose", "-v") {

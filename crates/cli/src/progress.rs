@@ -8,7 +8,7 @@ use abridge_corpus::prepare::{Progress, Silent};
 use abridge_experiments::observer::Observer;
 use indicatif::{ProgressBar, ProgressStyle};
 
-/// The kind of progress that suits where standard error goes.
+/// A progress display that suits standard error: bars, lines or nothing.
 pub fn reporter(quiet: bool) -> Box<dyn Progress> {
     if quiet {
         Box::new(Silent)
@@ -76,20 +76,20 @@ impl Progress for Lines {
     fn reached(&mut self, _done: u64) {}
 }
 
-/// Tells how an experiment goes: lines that stay and, on a terminal, what goes on now.
+/// Shows the progress of an experiment: lines that stay and, on a terminal, the current status.
 pub struct Narrator {
     quiet: bool,
     spinner: Mutex<ProgressBar>,
 }
 
 impl Narrator {
-    /// A quiet one tells nothing.
+    /// A quiet narrator prints nothing.
     pub fn new(quiet: bool) -> Self {
         Self { quiet, spinner: Mutex::new(ProgressBar::hidden()) }
     }
 
     fn with_spinner(&self, act: impl FnOnce(&mut ProgressBar)) {
-        // A panic elsewhere leaves no bar in a state that matters.
+        // The bar stays usable after a panic elsewhere.
         act(&mut self.spinner.lock().unwrap_or_else(std::sync::PoisonError::into_inner));
     }
 }

@@ -1,4 +1,4 @@
-//! `abridge bench`: a row per network, a machine that can be told from others, and clear refusals.
+//! `abridge bench`: a row per network, a description of the machine, and clear errors.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod common;
@@ -43,7 +43,7 @@ fn every_network_is_trained_and_translated_with() {
 }
 
 #[test]
-fn what_cannot_be_measured_is_refused_before_the_work() {
+fn invalid_settings_fail_before_the_work() {
     let folder = tempfile::tempdir().unwrap();
     fs::write(folder.path().join("taken"), "notes").unwrap();
     for (arguments, message) in [

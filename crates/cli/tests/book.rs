@@ -1,4 +1,5 @@
-//! The book's index and its map of equations are complete, and its examples are what is compiled; links are checked in `docs.rs`.
+//! The book's index and its map of equations are complete, and its examples match the compiled
+//! files; links are checked in `docs.rs`.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use std::fs;
@@ -22,7 +23,7 @@ fn the_map_of_equations_names_files_that_exist() {
     });
     for file in files {
         let exists = folders.iter().any(|folder| root().join(folder).join(file).exists());
-        assert!(exists, "docs/equations.md: {file} is not there");
+        assert!(exists, "docs/equations.md: {file} does not exist");
     }
 }
 
@@ -37,7 +38,7 @@ fn every_page_of_the_book_is_in_its_index() {
     }
 }
 
-/// The chapter on extending shows a file, and the line of a table that makes it known.
+/// The chapter on extending shows a file, and the line of a table that registers it.
 #[test]
 fn the_book_shows_the_files_that_are_compiled() {
     let book = fs::read_to_string(root().join("docs/extending.md")).unwrap();

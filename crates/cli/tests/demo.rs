@@ -1,4 +1,4 @@
-//! The demo can be stopped at any moment, gently or not, and goes on.
+//! The demo can be stopped at any moment, by Ctrl-C or a kill, and resumes.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use std::fs;
@@ -21,11 +21,11 @@ fn wait_until(child: &mut Child, is_there: impl Fn() -> bool) {
 }
 
 #[test]
-fn stopped_at_any_moment_it_goes_on() {
+fn resumes_after_a_stop_at_any_moment() {
     let folder = tempfile::tempdir().unwrap();
     let path = |name: &str| folder.path().join(name);
 
-    // Killed while the corpus is being written: it is there completely, or not at all.
+    // Killed while the corpus is being written: it is complete or missing.
     let mut child = demo(folder.path(), "1000000").spawn().unwrap();
     wait_until(&mut child, || path("demo").exists());
     child.kill().unwrap();

@@ -1,4 +1,4 @@
-//! The pages of the project hold together.
+//! The project's Markdown pages have no broken links.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use std::fs;
@@ -17,7 +17,7 @@ fn pages(folder: &Path, found: &mut Vec<PathBuf>) {
     }
 }
 
-/// The targets of the links and pictures of a page: what stands in `](…)`.
+/// The targets of the links and pictures of a page: the text in `](…)`.
 fn links(text: &str) -> impl Iterator<Item = &str> {
     text.split("](").skip(1).filter_map(|rest| rest.split([')', ' ', '\n']).next())
 }

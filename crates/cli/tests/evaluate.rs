@@ -90,7 +90,7 @@ fn pronouns_of_lines_with_it_are_counted() {
 }
 
 #[test]
-fn wrong_line_counts_are_refused_with_both_files_and_counts() {
+fn mismatched_line_counts_are_refused_with_both_files_and_counts() {
     let folder = Folder::new();
     folder.file("short.de", "Die Lampe ist neu.\n");
     folder
@@ -118,7 +118,7 @@ fn settings_that_contradict_each_other_are_refused() {
 }
 
 #[test]
-fn comet_stands_beside_the_other_metrics() {
+fn comet_is_reported_beside_the_other_metrics() {
     let folder = Folder::new();
     let comet = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../evaluate/tests/fixtures/comet");
     let run = |rest: &str| {

@@ -1,14 +1,15 @@
 //! Damaged and hostile files by the thousand: whatever they hold, reading them is an error or a
 //! success, never a panic.
 //!
-//! What was once found lies in `fixtures/fuzz` and is tried first. Then files of ours are changed at
-//! random: bits, pieces, numbers, names. CI tries a few hundred of each; for an hour of each:
+//! Files that were found earlier are in `fixtures/fuzz` and are tried first. Then valid files are
+//! mutated at random: bits, pieces, numbers, names. CI tries a few hundred of each; for an hour of
+//! each:
 //!
 //! ```sh
 //! ABRIDGE_FUZZ_SECONDS=3600 cargo test --workspace --release --test fuzz -- --nocapture
 //! ```
 //!
-//! `ABRIDGE_FUZZ_SEED` draws others. A file that panics is kept, and its path is printed.
+//! `ABRIDGE_FUZZ_SEED` gives other mutations. A file that panics is kept, and its path is printed.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod common;
@@ -24,10 +25,10 @@ use abridge_model::weights::{FairseqCheckpoint, ModelDirectory};
 use abridge_model::{ModelConfig, Preset, random};
 use abridge_train::TrainRecipe;
 
-/// Cases of each kind where no time is given.
+/// Cases of each kind if no time is given.
 const CASES: u64 = 400;
 
-/// What breaks parsers: limits of numbers, half characters, deep nesting, names that lead elsewhere.
+/// What breaks parsers: extreme numbers, half characters, deep nesting, paths that lead elsewhere.
 const PIECES: [&[u8]; 22] = [
     b"",
     b"\0",
@@ -57,7 +58,7 @@ fn number(name: &str, default: u64) -> u64 {
     std::env::var(name).ok().and_then(|value| value.parse().ok()).unwrap_or(default)
 }
 
-/// Tries what was found before, then changes of `seeds`.
+/// Tries the files found earlier, then mutations of `seeds`.
 fn fuzz(target: &str, seeds: &[Vec<u8>], run: &dyn Fn(&[u8])) {
     let hook = std::panic::take_hook();
     std::panic::set_hook(Box::new(|_| {}));
@@ -66,7 +67,7 @@ fn fuzz(target: &str, seeds: &[Vec<u8>], run: &dyn Fn(&[u8])) {
     let mut known: Vec<PathBuf> =
         fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().path()).collect();
     known.sort();
-    assert!(!known.is_empty(), "{} has nothing", folder.display());
+    assert!(!known.is_empty(), "{} is empty", folder.display());
     let panics = |bytes: &[u8]| catch_unwind(AssertUnwindSafe(|| run(bytes))).is_err();
     for file in known {
         let bytes = fs::read(&file).unwrap();
@@ -79,7 +80,7 @@ fn fuzz(target: &str, seeds: &[Vec<u8>], run: &dyn Fn(&[u8])) {
     let start = Instant::now();
     let mut case = 0;
     while found.is_none() && (case < CASES || start.elapsed() < Duration::from_secs(seconds)) {
-        let bytes = change(&seeds[case as usize % seeds.len()], random::key(&[key, case]));
+        let bytes = mutate(&seeds[case as usize % seeds.len()], random::key(&[key, case]));
         if panics(&bytes) {
             found = Some((format!("case {case}"), bytes));
         }
@@ -94,8 +95,8 @@ fn fuzz(target: &str, seeds: &[Vec<u8>], run: &dyn Fn(&[u8])) {
     }
 }
 
-/// Between one and four changes.
-fn change(seed: &[u8], key: u64) -> Vec<u8> {
+/// Applies one to four mutations.
+fn mutate(seed: &[u8], key: u64) -> Vec<u8> {
     let mut bytes = seed.to_vec();
     let mut draws = 0;
     let mut draw = |below: usize| {
@@ -129,7 +130,7 @@ fn change(seed: &[u8], key: u64) -> Vec<u8> {
     bytes
 }
 
-/// Puts something else for the number, name or text at a place.
+/// Replaces the number, name or text at a position.
 fn replace_word(bytes: &mut Vec<u8>, at: usize, piece: &[u8]) {
     let is_word = |byte: &u8| byte.is_ascii_alphanumeric() || b"_.-".contains(byte);
     let start = bytes[..at].iter().rposition(|byte| !is_word(byte)).map_or(0, |place| place + 1);

@@ -67,13 +67,13 @@ fn abridge(arguments: &[&str]) -> Command {
 }
 
 #[test]
-fn every_command_takes_what_was_imported() {
+fn every_command_accepts_an_imported_model() {
     let folder = tempfile::tempdir().unwrap();
     let at = |name: &str| folder.path().join(name).display().to_string();
     let (source, reference) = (at("text.en"), at("text.pt"));
     std::fs::write(&source, "The lamp is old.\nIt was built in 1900.\n").unwrap();
     std::fs::write(&reference, "A lâmpada é antiga.\nFoi construída em 1900.\n").unwrap();
-    // A model of several languages is asked for one of them.
+    // A multilingual model needs a target language.
     for (name, described, into) in [
         ("marian/student", "as int8, with its shortlist", &[][..]),
         ("marian/teacher", "beam 6", &[]),
@@ -106,7 +106,7 @@ fn every_command_takes_what_was_imported() {
 }
 
 #[test]
-fn a_foreign_model_that_is_not_whole_is_refused_and_leaves_nothing() {
+fn a_damaged_foreign_model_is_refused_and_leaves_nothing() {
     let folder = tempfile::tempdir().unwrap();
     let out = folder.path().join("model").display().to_string();
     let weights = folder.path().join("model.enpt.intgemm.alphas.bin");

@@ -24,7 +24,7 @@ fn train(folder: &Path, preset: &str) {
 }
 
 #[test]
-fn every_kind_of_memory_can_be_looked_into() {
+fn every_kind_of_memory_can_be_inspected() {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();
     abridge(folder).args(["prepare", "data", "--practice", "--quiet"]).assert().success();

@@ -1,4 +1,5 @@
-//! One model learns German and French together, each from its own corpus, and does what it is told.
+//! One model learns German and French together, each from its own corpus, and translates into
+//! either.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use std::collections::BTreeSet;
@@ -90,7 +91,7 @@ fn one_model_learns_two_languages() {
     }
     abridge(folder, &training);
 
-    // The same English in each language, with the words of that language and of no other.
+    // The same English in each language, with the words of that language and not of the other.
     let read = |name: &str| fs::read_to_string(folder.join(name)).unwrap();
     let known = ["de", "fr"].map(|language| {
         words(&read(&format!("{language}/text/train.{language}")))
@@ -112,7 +113,7 @@ fn one_model_learns_two_languages() {
         assert!(right > 0.9 && wrong < 0.6, "{language}: {right} against {wrong}");
     }
 
-    // A reference is more probable as what it is.
+    // A German reference is more probable as German.
     let sum = |to: &str| {
         let references: Vec<String> =
             read("de/text/valid.de").lines().take(40).map(str::to_owned).collect();
@@ -124,7 +125,7 @@ fn one_model_learns_two_languages() {
     let (german, french) = (sum("de"), sum("fr"));
     assert!(german > french + 40.0, "{german} against {french}");
 
-    // What a sentence names itself comes first.
+    // A language tag in a sentence takes precedence.
     fs::write(folder.join("named.en"), ">>fr<< The lamp is old.\nThe lamp is old.\n").unwrap();
     let named =
         abridge(folder, &["translate", "--model", "run/model", "named.en", "--to", "de", "-q"]);

@@ -1,6 +1,6 @@
-//! A model with one sentence of context learns what a pronoun stands for one sentence back; a
-//! sentence-level model cannot. Under a minute each, side by side on two cores. And a memory that
-//! was trained on contexts at random gains nothing in any report, where a real one gains in all.
+//! A model with one sentence of context learns to resolve a pronoun one sentence back; a
+//! sentence-level model cannot. Under a minute each, side by side on two cores. A memory that was
+//! trained on random contexts shows no gain in any report, where a real one shows a gain in all.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use std::collections::BTreeMap;
@@ -54,8 +54,8 @@ fn json(folder: &Path, arguments: &[&str]) -> Value {
     serde_json::from_slice(&output.stdout).unwrap()
 }
 
-/// A memory that was trained a little, from the sentence-level model on, on text whose sentences
-/// stand in any order: it does something, but cannot know what.
+/// Trains a memory a little, starting from the sentence-level model, on text with shuffled
+/// sentences: it changes the output, but has nothing to learn from.
 fn train_random_memory(folder: &Path) {
     let text = folder.join("data/text");
     let shuffled = folder.join("shuffled");
@@ -63,7 +63,7 @@ fn train_random_memory(folder: &Path) {
     for name in ["train.en", "train.de"] {
         let lines = fs::read_to_string(text.join(name)).unwrap();
         let lines: Vec<&str> = lines.lines().collect();
-        // A prime step that does not divide the number of lines meets each of them once.
+        // A prime step that does not divide the number of lines visits each of them once.
         assert!(!lines.len().is_multiple_of(7919));
         let order = (0..lines.len()).map(|n| lines[n * 7919 % lines.len()]);
         fs::write(shuffled.join(name), order.collect::<Vec<_>>().join("\n") + "\n").unwrap();
@@ -83,7 +83,7 @@ fn train_random_memory(folder: &Path) {
     assert!(trained.unwrap().success());
 }
 
-/// The examples whose antecedent stands one sentence back, as a set of ctxPro.
+/// The examples whose antecedent is one sentence back, as a ctxPro set.
 fn write_ctxpro(folder: &Path) {
     let set = folder.join("data/text/contrastive.json");
     let set = ContrastiveSet::read(&ContrastiveInput::new(set, "en", "de")).unwrap();
@@ -100,7 +100,7 @@ fn write_ctxpro(folder: &Path) {
     fs::write(folder.join("own.en-de.json"), Value::from(objects).to_string()).unwrap();
 }
 
-/// Which reports show a gain from what the context says: contrastive accuracy, right words of
+/// Which reports show a gain from what the context says: contrastive accuracy, correct words on
 /// ctxPro, CXMI, P-CXMI of pronouns, and F1 of pronouns. Each corrects for its own comparisons.
 fn reports_with_gain(folder: &Path, run_name: &str) -> Vec<&'static str> {
     let model = format!("{run_name}/model");
@@ -171,7 +171,7 @@ fn accuracy(folder: &Path, preset: &str) -> BTreeMap<String, f64> {
 }
 
 #[test]
-fn context_separates_what_a_sentence_cannot() {
+fn context_resolves_what_a_sentence_cannot() {
     let folder = tempfile::tempdir().unwrap();
     let prepared =
         abridge(folder.path()).args(["prepare", "data", "--practice", "--quiet"]).status();
@@ -190,7 +190,7 @@ fn context_separates_what_a_sentence_cannot() {
     assert!((sentence["1"] - 1.0 / 3.0).abs() <= 0.05, "chance: {sentence:?}");
     assert!(grouping["1"] >= 0.8, "{grouping:?}");
 
-    // Every report tells a memory that knows from one that does not.
+    // Every report distinguishes a memory that helps from one that does not.
     train_random_memory(folder.path());
     write_ctxpro(folder.path());
     let none: [&str; 0] = [];
@@ -200,7 +200,7 @@ fn context_separates_what_a_sentence_cannot() {
         ["contrast", "ctxpro", "cxmi", "cxmi --tags", "tags"]
     );
 
-    // Eight bits are enough to remember it.
+    // Quantising to int8 keeps the accuracy.
     let quantised = abridge(folder.path())
         .args(["quantize", "--model", "grouping/model", "--to", "int8", "int8/model"])
         .status();

@@ -42,10 +42,10 @@ fn an_option_has_one_name_in_every_command() {
         let help = abridge().args([&command, "--help"]).output().unwrap();
         let help = String::from_utf8(help.stdout).unwrap();
         for old in ["--out ", "--context ", "--contexts", "--context-sizes"] {
-            assert!(!help.contains(old), "{command} still speaks of {old}");
+            assert!(!help.contains(old), "{command} still mentions {old}");
         }
     }
-    // Scripts that use the old names go on working.
+    // Scripts that use the old names still work.
     for (command, old) in [
         ("average", "--out"),
         ("cxmi", "--context-sizes"),

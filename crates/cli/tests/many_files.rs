@@ -1,5 +1,5 @@
-//! `abridge translate` over directories: the tree is kept, what is finished is left alone, and nothing
-//! depends on how the files are shared out.
+//! `abridge translate` over directories: the tree is kept, finished files are left alone, and
+//! nothing depends on how the files are batched.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod common;
@@ -13,7 +13,7 @@ use common::{SENTENCES, abridge, model};
 use predicates::str::contains;
 use tempfile::TempDir;
 
-/// Files of one to four documents in some folders, and what is no text beside them.
+/// Files of one to four documents in some folders, and other files beside them.
 fn corpus() -> TempDir {
     let folder = tempfile::tempdir().unwrap();
     model(folder.path(), Preset::Grouping);
@@ -64,7 +64,7 @@ fn tree(folder: &Path) -> Vec<(PathBuf, String)> {
 }
 
 #[test]
-fn a_tree_is_kept_however_it_is_shared_out() {
+fn a_tree_is_kept_however_files_are_batched() {
     let folder = corpus();
     let at = |name: &str| folder.path().join(name);
     translate(folder.path(), &["corpus", "-o", "out"]).assert().success();
@@ -84,7 +84,7 @@ fn a_tree_is_kept_however_it_is_shared_out() {
     }
     assert_eq!(tree(&at("apart")), whole);
 
-    // Beside the sources, twice: what was written is not translated again.
+    // Beside the sources, twice: outputs are not translated again.
     translate(folder.path(), &["corpus", "--beside", "de"]).assert().success();
     let beside = tree(&at("corpus"));
     assert_eq!(beside.len(), 2 * sources.len());
@@ -94,7 +94,7 @@ fn a_tree_is_kept_however_it_is_shared_out() {
     assert_eq!(content("a/2.de", &beside), content("a/2.en", &whole));
     assert_eq!(content("film.de.srt", &beside), content("film.srt", &whole));
     let again = translate(folder.path(), &["corpus", "--beside", "de", "--resume"]).assert();
-    again.success().stderr(contains("9 of 9 files are there already"));
+    again.success().stderr(contains("9 of 9 files are already finished"));
     assert_eq!(tree(&at("corpus")), beside);
 }
 
@@ -108,27 +108,27 @@ fn finished_files_are_left_alone() {
     resume(&[]).assert().success();
     let whole = tree(&at("out"));
     translate(folder.path(), &["corpus", "-o", "out"]).assert().failure().stderr(contains("--res"));
-    // What was corrected by hand is not lost.
+    // Corrections by hand are not lost.
     let made = fs::read_to_string(at("out/a/2.en")).unwrap();
     fs::write(at("out/a/2.en"), "mine\n").unwrap();
     resume(&[]).assert().failure().stderr(contains("a/2.en: was changed"));
     assert_eq!(fs::read_to_string(at("out/a/2.en")).unwrap(), "mine\n");
     fs::write(at("out/a/2.en"), made).unwrap();
-    // One output is gone, one source is another, one job was interrupted.
+    // One output is gone, one source has changed, one job was interrupted.
     fs::remove_file(at("out/a/0.en")).unwrap();
     fs::write(at("corpus/a/4.en"), "The old lamp.\n").unwrap();
     fs::remove_file(at("out/.abridge/film.srt.json")).unwrap();
     fs::remove_file(at("out/film.srt")).unwrap();
     let times = |name: &str| fs::metadata(at(name)).unwrap().modified().unwrap();
     let before = times("out/b/c/1.en");
-    resume(&[]).assert().success().stderr(contains("6 of 9 files are there already"));
+    resume(&[]).assert().success().stderr(contains("6 of 9 files are already finished"));
     assert_eq!(times("out/b/c/1.en"), before);
     let after = tree(&at("out"));
     for ((path, old), (_, new)) in whole.iter().zip(&after) {
         assert_eq!(old != new, path == Path::new("a/4.en"), "{}", path.display());
     }
 
-    // Nothing is mixed, and nothing of others is replaced.
+    // Settings are not mixed, and foreign files are not replaced.
     let error = resume(&["--context-size", "1"]).assert().failure();
     error.stderr(contains("was made with other settings"));
     fs::write(at("corpus/new.en"), "The old lamp.\n").unwrap();

@@ -1,4 +1,4 @@
-//! What commands write, and what they leave alone.
+//! Which files commands write, and which they leave alone.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod common;
@@ -125,7 +125,7 @@ fn collisions_and_missing_folders_are_found_before_the_work() {
     refuse(translate(folder.path(), &["a.txt", "-o", "nodir/a.de"]), "nodir does not exist");
     assert!(names(&at("out")).is_empty());
     translate(folder.path(), &["p/x.txt", "-o", "out"]).assert().success();
-    // A name that follows from the input replaces nothing unless told to; a given one does.
+    // A name derived from the input replaces nothing without --force; a given one does.
     refuse(translate(folder.path(), &["p/x.txt", "-o", "out"]), "--force");
     translate(folder.path(), &["p/x.txt", "-o", "out", "--force"]).assert().success();
     translate(folder.path(), &["p/x.txt", "-o", "out/x.txt"]).assert().success();
@@ -156,7 +156,7 @@ fn links_are_not_followed_and_modes_are_kept() {
 }
 
 #[test]
-fn lines_of_several_inputs_stay_apart_and_marks_and_ends_come_back() {
+fn lines_of_several_inputs_stay_apart_and_marks_and_line_ends_are_kept() {
     let folder = folder();
     let at = |name: &str| folder.path().join(name);
     fs::write(at("b.txt"), "The old lamp.").unwrap();
@@ -197,7 +197,7 @@ fn compressed_inputs_give_plain_outputs() {
 }
 
 #[test]
-fn an_archive_that_was_cut_is_refused() {
+fn a_truncated_archive_is_refused() {
     let folder = folder();
     let at = |name: &str| folder.path().join(name);
     let lines = "She saw it near the river!\n".repeat(1000);

@@ -10,7 +10,7 @@ fn practice(arguments: &[&str]) -> Command {
 }
 
 #[test]
-fn shows_as_many_documents_as_asked_for_the_same_every_time() {
+fn shows_the_requested_number_of_documents_the_same_every_time() {
     let show = |arguments: &[&str]| {
         let output = practice(arguments).assert().success().get_output().stdout.clone();
         String::from_utf8(output).unwrap()

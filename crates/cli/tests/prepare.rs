@@ -1,6 +1,6 @@
-//! `abridge prepare` as a user meets it.
+//! `abridge prepare` as a user sees it.
 
-#![allow(clippy::unwrap_used, reason = "a helper of a test may stop it where something is wrong")]
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use std::fmt::Write as _;
 use std::fs;
@@ -73,7 +73,7 @@ fn data_errors_exit_with_2_and_leave_nothing() {
 }
 
 #[test]
-fn more_pieces_than_the_text_gives_is_a_data_error_with_the_number() {
+fn too_large_a_vocabulary_is_a_data_error_with_the_maximum() {
     let corpus = corpus();
     let arguments = ["prepare", "prepared", "--train", "train.en,train.de"];
     abridge(corpus.path(), &arguments)
@@ -136,7 +136,7 @@ fn the_recipes_of_the_paper_prepare_the_files_of_iwslt() {
             .stdout(contains("| train |    6 |        48 |"))
             .stdout(contains("| valid |    4 |        12 |"))
             .stdout(contains("| test  |    1 |         3 |"));
-        // Without the option it is the paper's 20,000, which this text cannot give.
+        // Without the option it is the paper's 20,000, which is too many for this text.
         abridge(directory.path(), &arguments[..4]).code(2).stderr(contains("20000 were asked"));
     }
 }
@@ -158,7 +158,7 @@ fn usage_errors_say_what_to_do() {
 }
 
 #[test]
-fn the_tokenizers_of_a_model_are_taken_as_they_are() {
+fn the_tokenizers_of_a_model_are_reused_unchanged() {
     let corpus = corpus();
     abridge(corpus.path(), &ARGUMENTS).success();
     let again = ["prepare", "again", "--train", "train.en,train.de", "--tokenizer", "prepared"];
@@ -173,7 +173,7 @@ fn the_tokenizers_of_a_model_are_taken_as_they_are() {
         assert!(read("again") == read("prepared"));
     }
     abridge(corpus.path(), &again).success().stdout(contains("unchanged, nothing to do"));
-    // Another tokenizer is another preparation.
+    // Another tokenizer means preparing again.
     let other = [&ARGUMENTS[..6], &["--vocabulary-size", "58", "--force"]].concat();
     abridge(corpus.path(), &other).success();
     abridge(corpus.path(), &again).success().stdout(contains("vocabularies of 58 and 58 pieces"));

@@ -38,7 +38,7 @@ fn memory_grows_with_the_context_and_no_faster_than_its_entries() {
         let operation = |context| bytes(preset, context, "operation_bytes");
         let first = operation(10) - operation(0);
         let second = operation(20) - operation(10);
-        assert!(second > 0.0, "{preset}: more context takes more");
+        assert!(second > 0.0, "{preset}: more context needs more memory");
         assert!(second < 1.5 * first + 65_536.0, "{preset}: {first} bytes, then {second}");
     }
     assert_eq!(points.iter().filter(|p| p["model"] == "sentence").count(), 1);

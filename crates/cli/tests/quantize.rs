@@ -1,4 +1,4 @@
-//! `abridge quantize` and `abridge --version --verbose` as users meet them.
+//! `abridge quantize` and `abridge --version --verbose` as users see them.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod common;
@@ -11,7 +11,7 @@ use predicates::prelude::PredicateBooleanExt;
 use predicates::str::contains;
 
 #[test]
-fn other_commands_take_what_it_writes() {
+fn other_commands_accept_the_result() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path();
     model(path, Preset::Grouping);
@@ -29,7 +29,7 @@ fn other_commands_take_what_it_writes() {
             .success();
         let translated = String::from_utf8(translated.get_output().stdout.clone()).unwrap();
         assert_eq!(translated.lines().count(), SENTENCES.len());
-        // The same whatever the batch and the threads.
+        // The same result with other batches and threads.
         let again = abridge(path)
             .args(["translate", "--model", to, "--max-length", "8", "--threads", "1", "text.en"])
             .assert()
@@ -40,7 +40,7 @@ fn other_commands_take_what_it_writes() {
 }
 
 #[test]
-fn what_makes_no_sense_is_refused_with_the_remedy() {
+fn invalid_requests_are_refused_with_a_remedy() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path();
     model(path, Preset::Sentence);
@@ -50,7 +50,7 @@ fn what_makes_no_sense_is_refused_with_the_remedy() {
     quantize("model", "int8", "small").success();
     quantize("small", "int8", "smaller")
         .code(1)
-        .stderr(contains("holds int8 weights already").and(contains("that it was made of")));
+        .stderr(contains("already holds int8 weights").and(contains("that it was made from")));
     quantize("model", "f16", "small").code(1).stderr(contains("exists already"));
     quantize("model", "int4", "other").code(1).stderr(contains("int8, f16"));
     quantize("model", "f32", "other").code(1).stderr(contains("choose int8 or f16"));
@@ -71,7 +71,7 @@ fn what_makes_no_sense_is_refused_with_the_remedy() {
 }
 
 #[test]
-fn the_version_tells_what_speed_depends_on() {
+fn the_version_shows_what_speed_depends_on() {
     let folder = tempfile::tempdir().unwrap();
     let version = format!("abridge {}\n", env!("CARGO_PKG_VERSION"));
     abridge(folder.path()).arg("--version").assert().success().stdout(version.clone());

@@ -90,11 +90,11 @@ fn two_ranks_learn_what_one_learns_and_resume_with_any_number() {
     compare(&run("one"), &run("two"));
     assert!(run("two/model/model.safetensors").is_file());
 
-    // A checkpoint of two ranks goes on with one, and with three.
+    // A checkpoint of two ranks can be resumed with one, and with three.
     train(folder.path(), "mixed", 2, 10);
     let said = train(folder.path(), "mixed", 1, 15);
     assert!(said.contains("resumed after update 10"), "{said}");
-    assert_eq!(said.matches("resumed").count(), 1, "only rank 0 speaks: {said}");
+    assert_eq!(said.matches("resumed").count(), 1, "only rank 0 prints: {said}");
     train(folder.path(), "mixed", 3, 20);
     let metrics = numbers(&run("one"));
     let last = |name: &str| metrics.iter().rfind(|(n, _)| n == name).unwrap().1;

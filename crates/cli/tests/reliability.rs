@@ -86,7 +86,7 @@ fn metrics(run: &Path) -> Vec<serde_json::Value> {
 }
 
 #[test]
-fn forty_updates_are_twenty_a_kill_and_twenty_more() {
+fn a_killed_run_resumes_and_ends_with_the_same_result() {
     let folder = prepared();
     let path = |name: &str| folder.path().join(name);
     let settings = ["stop.validate_every=10", "stop.max_updates=40"];
@@ -97,7 +97,7 @@ fn forty_updates_are_twenty_a_kill_and_twenty_more() {
         .stderr(Stdio::null())
         .spawn()
         .unwrap();
-    // 20 updates, two validations, and a few updates that will be made again.
+    // 20 updates, two validations, and a few updates that will be repeated.
     wait_for(25, &path("killed"), &mut child);
     child.kill().unwrap();
     child.wait().unwrap();
@@ -117,7 +117,7 @@ fn forty_updates_are_twenty_a_kill_and_twenty_more() {
 #[test]
 fn fifty_kills_while_saving_always_leave_a_checkpoint() {
     let folder = prepared();
-    // Every update saves, so nearly every moment is one of saving.
+    // Every update saves a checkpoint, so nearly every kill hits a save.
     let settings = ["stop.validate_every=1", "stop.patience=1000000"];
     let mut reached = 0;
     let mut cycle = Duration::ZERO;
@@ -130,7 +130,7 @@ fn fifty_kills_while_saving_always_leave_a_checkpoint() {
         let mut lines = BufReader::new(child.stderr.take().unwrap()).lines();
         assert!(lines.next().unwrap().unwrap().starts_with("training"));
         if kill == 0 {
-            // How long an update with its save takes here; then the moments are random.
+            // Measures how long an update with its save takes; the kills come at random moments.
             let start = Instant::now();
             let validations = lines.by_ref().filter(|line| line.as_ref().unwrap().contains("loss"));
             assert_eq!(validations.take(5).count(), 5);
@@ -167,7 +167,7 @@ fn a_full_disk_costs_checkpoints_but_not_the_run() {
         assert!(said.contains(&format!("warning: no checkpoint at update {update}")), "{said}");
     }
     assert!(said.contains("model.safetensors"), "the file is named: {said}");
-    assert!(said.contains("update 15: validation loss"), "it went on: {said}");
+    assert!(said.contains("update 15: validation loss"), "it continued: {said}");
     let names = fs::read_dir(folder.path().join("run/checkpoints")).unwrap();
     let mut names: Vec<_> = names.map(|e| e.unwrap().file_name().into_string().unwrap()).collect();
     names.sort();

@@ -38,13 +38,13 @@ fn a_table_is_trained_kept_and_compared() {
             .args(["--seeds", "1,2", "--workers", "1", "--test-documents", "2"]);
         command
     };
-    // A budget of nothing does nothing, says so, and leaves a report with empty cells.
+    // A budget of zero does nothing, says so, and leaves a report with empty cells.
     reproduce("en-de")
         .args(["--budget", "0s"])
         .assert()
         .code(3)
         .stdout(contains("0 of 4 cells are done"))
-        .stderr(contains("the same command goes on"));
+        .stderr(contains("the same command resumes"));
 
     reproduce("en-de").assert().success().stdout(
         contains("4 of 4 cells are done")
@@ -62,7 +62,7 @@ fn a_table_is_trained_kept_and_compared() {
     };
     let made = cells();
     assert_eq!(made.len(), 4);
-    // Another table of the same cells finds them.
+    // Another table of the same cells reuses them.
     reproduce("antecedent-distance")
         .assert()
         .success()
@@ -82,7 +82,7 @@ fn a_table_is_trained_kept_and_compared() {
     let picture = fs::read_to_string(folder.join("reproduction/en-de-tiny.svg")).unwrap();
     assert!(picture.starts_with("<svg") && picture.contains("accuracy % over context size"));
 
-    // Cells that start from the weights of another are others.
+    // Cells that start from other weights are different cells.
     let mut models = made.iter().map(|(_, file)| file.with_file_name("model"));
     let sentence = models.find(|path| path.to_string_lossy().contains("sentence"));
     reproduce("en-de")
@@ -93,7 +93,7 @@ fn a_table_is_trained_kept_and_compared() {
         .stdout(contains("every cell starts from model"));
     assert_eq!(cells().len(), 8);
 
-    // A truncated outcome is no outcome: the cell is finished again, without training again.
+    // A cell with a truncated outcome is finished again, without training again.
     fs::write(&made[0].1, "{\"scores\":").unwrap();
     reproduce("en-de").assert().success().stderr(contains("cell 1 of 1"));
 }
@@ -130,7 +130,7 @@ fn memory_is_measured_with_trained_models_on_the_test_set() {
         assert!(more(model, "operation") > 0.0 && more(model, "kept") > 0.0, "{csv}");
     }
     assert!(value("single-encoder", 10, "kept") < value("grouping", 1, "kept"), "token ids only");
-    // The matrices of joined texts grow most; how, is a test of `footprint`.
+    // The matrices of joined texts grow most; how fast is tested in `footprint`.
     let matrices = |model: &str| more(model, "with matrices") - more(model, "operation");
     assert!(matrices("single-encoder") > matrices("grouping"), "{csv}");
 }
@@ -178,7 +178,7 @@ fn examples_and_kept_tokens_come_from_the_cells_of_table_2() {
 }
 
 #[test]
-fn what_cannot_be_run_is_refused_with_a_reason() {
+fn invalid_requests_are_refused_with_a_reason() {
     let folder = tempfile::tempdir().unwrap();
     for (arguments, part) in [
         (&["--table", "en-de", "--scale", "base"][..], "needs --data"),

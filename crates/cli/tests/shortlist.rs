@@ -1,4 +1,4 @@
-//! `abridge shortlist` as users meet it.
+//! `abridge shortlist` as users see it.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod common;
@@ -26,7 +26,7 @@ fn data(path: &Path) {
 }
 
 #[test]
-fn other_commands_take_what_it_writes() {
+fn other_commands_accept_the_result() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path();
     model(path, Preset::Grouping);
@@ -53,7 +53,7 @@ fn other_commands_take_what_it_writes() {
 }
 
 #[test]
-fn what_makes_no_sense_is_refused_with_the_remedy() {
+fn invalid_requests_are_refused_with_a_remedy() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path();
     model(path, Preset::Sentence);

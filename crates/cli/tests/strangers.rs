@@ -1,4 +1,4 @@
-//! Models, texts and sizes that somebody made to do harm, or by mistake.
+//! Models, texts and sizes that are malicious or wrong.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod common;
@@ -35,7 +35,7 @@ fn quantize(folder: &Path) -> assert_cmd::Command {
     command
 }
 
-/// Lists files in the manifest of the first format, which has no seal, as anybody can write it.
+/// Lists files in a manifest of the first format, which has no seal, as anybody can write it.
 fn list(folder: &Path, names: &[&str]) {
     let model = folder.join("model");
     let files = names.iter().map(|name| {
@@ -96,7 +96,7 @@ fn configure(folder: &Path, from: &str, to: &str) {
 }
 
 #[test]
-fn sizes_of_a_configuration_are_not_believed() {
+fn sizes_in_a_configuration_are_not_trusted() {
     for (from, to) in [
         ("encoder_layers = 2", "encoder_layers = 1000000000"),
         ("decoder_layers = 2", "decoder_layers = 400"),
@@ -131,7 +131,7 @@ fn limited(folder: &Path, arguments: &[&str]) -> Option<i32> {
 }
 
 #[test]
-fn sizes_of_flags_are_not_believed() {
+fn sizes_in_flags_are_not_trusted() {
     let folder = folder();
     let most = u64::MAX.to_string();
     for (flag, value) in [
@@ -169,7 +169,7 @@ fn sizes_of_flags_are_not_believed() {
 
 #[cfg(target_os = "linux")]
 #[test]
-fn what_never_ends_is_refused() {
+fn endless_input_is_refused() {
     let folder = folder();
     let zero = || fs::File::open("/dev/zero").unwrap();
     let run = |arguments: &[&str]| {
@@ -210,7 +210,7 @@ fn special_files_in_a_model_are_refused() {
 }
 
 #[test]
-fn a_tokenizer_that_is_not_ours_is_no_panic() {
+fn a_foreign_tokenizer_does_not_panic() {
     let folder = folder();
     let file = folder.path().join("model/tokenizer.source.json");
     let text = fs::read_to_string(&file).unwrap();
@@ -258,7 +258,7 @@ fn a_checkpoint_that_names_foreign_functions_is_refused_by_name() {
 }
 
 #[test]
-fn a_few_bytes_do_not_fill_the_memory() {
+fn a_decompression_bomb_does_not_fill_the_memory() {
     let folder = folder();
     let newlines = vec![b'\n'; 256 << 20];
     let bomb = ruzstd::encoding::compress_to_vec(

@@ -1,4 +1,4 @@
-//! `abridge translate` and `abridge score` as users meet them: formats, pipes, odd text, accidents.
+//! `abridge translate` and `abridge score` as users see them: formats, pipes, odd text, accidents.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod common;
@@ -63,13 +63,13 @@ fn a_pipe_gives_what_a_file_gives() {
     let parts = translate(folder.path()).args(["--threads", "1", "text.en"]).output().unwrap();
     assert_eq!(String::from_utf8(parts.stdout).unwrap(), from_file);
     assert!(String::from_utf8(parts.stderr).unwrap().contains("|context 2|beam 2|"));
-    // Context matters: the same sentences as documents of their own are translated otherwise.
+    // Context matters: the same sentences without context are translated differently.
     let alone = output(translate(folder.path()).args(["--context-size", "0", "text.en"]));
     assert_ne!(alone, from_file);
 }
 
 #[test]
-fn every_line_is_answered_before_the_next_is_asked() {
+fn every_line_is_translated_before_the_next_is_sent() {
     let folder = folder();
     let mut child = start(folder.path());
     let mut answers = BufReader::new(child.stdout.take().unwrap());
@@ -91,7 +91,7 @@ fn a_closed_pipe_is_success() {
     let mut child = start(folder.path());
     drop(child.stdout.take().unwrap());
     let mut questions = child.stdin.take().unwrap();
-    // The child may be gone before everything is asked.
+    // The child may be gone before everything is sent.
     for _ in 0..50 {
         let _ = writeln!(questions, "{}", SENTENCES[0]);
     }
@@ -148,7 +148,7 @@ fn a_line_that_is_too_long_is_translated_in_parts_and_reported() {
     assert!(text.lines().nth(1).unwrap().len() > 200, "all parts are there");
 }
 
-/// Greedy and short: these have hundreds of parts.
+/// Greedy and short, because these inputs have hundreds of parts.
 fn quick(folder: &Path) -> Command {
     let mut command = abridge(folder);
     command.args(["translate", "--model", "model", "--max-length", "2", "--beam", "1"]);
@@ -261,7 +261,7 @@ fn sampling_is_repeated_by_its_seed() {
 }
 
 #[test]
-fn an_interrupted_job_goes_on_where_it_was() {
+fn an_interrupted_job_resumes_where_it_stopped() {
     let folder = folder();
     let text = SENTENCES.join("\n") + "\n";
     fs::write(folder.path().join("text.en"), &text).unwrap();
@@ -296,8 +296,8 @@ fn an_interrupted_job_goes_on_where_it_was() {
         command.args(["text.en", "-o", "out.de", "--resume"]).args(extra);
         command
     };
-    resume(&["--context-size", "1"]).assert().failure().stderr(contains("another settings"));
-    resume(&[]).assert().success().stderr(contains("3 of 6 sentences are there already"));
+    resume(&["--context-size", "1"]).assert().failure().stderr(contains("other settings"));
+    resume(&[]).assert().success().stderr(contains("3 of 6 sentences are already finished"));
     let mut expected: Vec<&str> = whole.lines().collect();
     expected[1] = "KEPT";
     assert_eq!(fs::read_to_string(&out).unwrap(), expected.join("\n") + "\n");
@@ -305,7 +305,7 @@ fn an_interrupted_job_goes_on_where_it_was() {
 }
 
 #[test]
-fn formats_come_back_as_they_went() {
+fn formats_are_preserved() {
     let folder = folder();
     let path = |name: &str| folder.path().join(name);
     fs::write(path("a.vtt"), "WEBVTT\n\n00:01.000 --> 00:02.000\nThe old lamp.\n").unwrap();
@@ -363,7 +363,7 @@ fn scores_of_several_translations_are_those_of_each_alone() {
 }
 
 #[test]
-fn wishes_that_cannot_be_met_are_refused_with_the_remedy() {
+fn invalid_settings_are_refused_with_a_remedy() {
     let folder = folder();
     fs::write(folder.path().join("text.en"), "It was.\n").unwrap();
     for (flags, reason) in [

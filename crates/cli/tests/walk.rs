@@ -1,4 +1,4 @@
-//! The whole walk as a user goes it: demo, train, translate, contrast.
+//! The whole workflow as a user runs it: demo, train, translate, contrast.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod common;
@@ -31,7 +31,7 @@ fn the_demo_runs_from_nothing_and_leaves_models_for_every_command() {
         assert!(!report.contains(address), "the report would fetch {address}");
     }
 
-    // What is there is found, not made again.
+    // What exists is reused, not made again.
     let model = folder.path().join("demo/models/grouping/model.safetensors");
     let made = fs::metadata(&model).unwrap().modified().unwrap();
     demo().assert().success();
@@ -63,7 +63,7 @@ fn the_demo_runs_from_nothing_and_leaves_models_for_every_command() {
     let part: Vec<_> = set.into_iter().step_by(15).collect();
     fs::write(folder.path().join(SET), serde_json::to_string(&part).unwrap()).unwrap();
     contrast_counts_as_the_script_of_contrapro_does(folder.path());
-    contrast_goes_on_compares_and_refuses(folder.path());
+    contrast_resumes_compares_and_refuses(folder.path());
     context_gains_are_measured(folder.path());
 }
 
@@ -79,8 +79,8 @@ fn contrast_counts_as_the_script_of_contrapro_does(folder: &Path) {
     let signature = json["contrast"]["signature"].as_str().unwrap();
     assert!(signature.contains("|context:0|order:oldest-first|version:abridge-"), "{signature}");
 
-    // The script reads one line per candidate and, told to maximise, wants the first strictly above
-    // all others.
+    // The script reads one line per candidate and, told to maximise, requires the first to be
+    // strictly above all others.
     let scores = fs::read_to_string(folder.join("scores.txt")).unwrap();
     let mut scores = scores.lines().map(|line| line.parse::<f64>().unwrap());
     let examples = fs::read_to_string(folder.join(SET)).unwrap();
@@ -104,7 +104,7 @@ fn contrast_counts_as_the_script_of_contrapro_does(folder: &Path) {
     }
 }
 
-fn contrast_goes_on_compares_and_refuses(folder: &Path) {
+fn contrast_resumes_compares_and_refuses(folder: &Path) {
     let contrast = |model: &str, rest: &[&str]| {
         let model = format!("demo/models/{model}");
         abridge(folder).args(["contrast", "--set", SET, "--model", &model]).args(rest).assert()
@@ -118,7 +118,7 @@ fn contrast_goes_on_compares_and_refuses(folder: &Path) {
     assert!(by_file.contains("McNemar's p") && by_file.contains("context:3"), "{by_file}");
     assert_eq!(tables(&by_file), tables(&by_model));
 
-    // What a stopped run has kept is taken, and only by the same model and context.
+    // Scores that a stopped run has kept are reused, but only for the same model and context.
     let all = fs::read_to_string(folder.join("g.txt")).unwrap();
     assert!(!folder.join("g.txt.part").exists());
     contrast("grouping", &["--scores", "h.txt", "--context-size", "1"]).success();
@@ -187,7 +187,7 @@ fn context_gains_are_measured(folder: &Path) {
 }
 
 #[test]
-fn training_stops_on_a_signal_and_goes_on() {
+fn training_stops_on_a_signal_and_resumes() {
     let folder = tempfile::tempdir().unwrap();
     abridge(folder.path()).args(["prepare", "data", "--practice", "--quiet"]).assert().success();
     let recipe = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../recipes/practice.toml");

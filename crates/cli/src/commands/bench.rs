@@ -41,25 +41,25 @@ pub struct Bench {
         value_parser = super::parse::<Preset>
     )]
     presets: Vec<Preset>,
-    /// The context sizes of those with context.
+    /// The context sizes to measure for models that use context.
     #[arg(long, value_delimiter = ',', value_name = "N,…", default_value = "1,10")]
     context_size: Vec<usize>,
-    /// Sentences of a micro-batch.
+    /// Sentences per micro-batch.
     #[arg(long, default_value_t = BenchSettings::default().sentences)]
     sentences: usize,
-    /// Updates that are timed.
+    /// Number of updates to time.
     #[arg(long, default_value_t = BenchSettings::default().updates)]
     updates: usize,
-    /// The precision of products in training: f32 or bf16.
+    /// The precision of matrix products in training: f32 or bf16.
     #[arg(long, default_value_t = ProductPrecision::F32)]
     precision: ProductPrecision,
-    /// Workers of training; one per core by default, one on a device.
+    /// Training workers; by default one per core, or one on an accelerator.
     #[arg(long, value_name = "COUNT")]
     workers: Option<usize>,
     /// Where to compute.
     #[arg(long, default_value = "cpu", value_parser = super::parse::<DeviceKind>)]
     device: DeviceKind,
-    /// Writes the measurements and a description of the machine there, as JSON.
+    /// Writes the measurements and a description of the machine to FILE, as JSON.
     #[arg(long, short, value_name = "FILE")]
     output: Option<PathBuf>,
 }
@@ -67,9 +67,12 @@ pub struct Bench {
 impl Bench {
     /// Measures row by row and prints the table.
     pub fn run(&self) -> anyhow::Result<()> {
-        ensure!(self.sentences > 0 && self.updates > 0, "--sentences and --updates are at least 1");
-        ensure!(self.workers != Some(0), "--workers is at least 1");
-        // A device that is not here, or a file that cannot be written, is told before the work.
+        ensure!(
+            self.sentences > 0 && self.updates > 0,
+            "--sentences and --updates must be at least 1"
+        );
+        ensure!(self.workers != Some(0), "--workers must be at least 1");
+        // Fail before the work if the device is missing or the file cannot be written.
         self.device.open()?;
         let output = self.output.as_deref().map(|path| Outputs::new().file(path)).transpose()?;
         let settings = BenchSettings {

@@ -9,7 +9,7 @@ use abridge_model::DeviceKind;
 use anyhow::Context;
 use clap::Args;
 
-/// How `abridge evaluate` is told to score with COMET.
+/// The COMET options of `abridge evaluate`.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "COMET")]
 pub struct CometArguments {
@@ -28,7 +28,7 @@ pub struct CometArguments {
 }
 
 impl CometArguments {
-    /// Scores all systems with COMET, if it is asked for.
+    /// Scores all systems with COMET, if `--comet` is given.
     pub fn metric(&self, set: &TestSet) -> anyhow::Result<Option<CometMetric>> {
         let Some(directory) = &self.comet else { return Ok(None) };
         let sources = set.sources.as_deref().context("COMET reads the source; give --source")?;
@@ -57,7 +57,7 @@ impl CometArguments {
     }
 }
 
-/// Names the texts that were too long for COMET to read to their end.
+/// Warns about the texts that COMET truncated.
 fn warn_of_cuts(cuts: &[CutText], set: &TestSet) {
     const SHOWN: usize = 10;
     for cut in cuts.iter().take(SHOWN) {
@@ -74,6 +74,6 @@ fn warn_of_cuts(cuts: &[CutText], set: &TestSet) {
         );
     }
     if cuts.len() > SHOWN {
-        tell!("warning: and {} more texts that COMET read only in part", cuts.len() - SHOWN);
+        tell!("warning: COMET truncated {} more texts", cuts.len() - SHOWN);
     }
 }

@@ -1,4 +1,4 @@
-//! `abridge completions`: what a shell needs to complete commands and options.
+//! `abridge completions`: completion scripts for shells.
 
 use std::io::Write;
 
@@ -19,7 +19,7 @@ pub struct Completions {
 impl Completions {
     /// Prints the script for `command`.
     pub fn run(&self, mut command: clap::Command) -> anyhow::Result<()> {
-        // By way of memory: a closed pipe is an error that can be handled, not a panic.
+        // Generated in memory first: a closed pipe is then an error to handle, not a panic.
         let mut script = Vec::new();
         clap_complete::generate(self.shell, &mut command, "abridge", &mut script);
         std::io::stdout().lock().write_all(&script)?;

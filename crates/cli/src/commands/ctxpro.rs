@@ -16,12 +16,12 @@ use clap::Args;
 
 use super::contrast::probability;
 
-/// Translates a set of ctxPro with several context sizes and counts the right words, or scores given
+/// Translates a ctxPro set at several context sizes and counts the correct words, or scores given
 /// translations.
 ///
-/// A translation is right if its last sentence has the expected word, as the package ctxpro scores.
-/// Beside the largest context the same examples are translated without context and with sentences of
-/// other documents: a gain that these give, too, does not come from what the context says.
+/// A translation is right if its last sentence has the expected word, as in the package ctxpro.
+/// Besides the largest context, the same examples are translated without context and with sentences
+/// from other documents: a gain that these give as well does not come from what the context says.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   abridge ctxpro --model runs/grouping/model --set ctxpro/formality.en-de --context-size 0,1,3
@@ -37,13 +37,13 @@ pub struct CtxPro {
     /// Translations of the set, one per line, to score; several files are compared.
     #[arg(long, value_name = "FILE", num_args = 1.., conflicts_with = "model")]
     translations: Vec<PathBuf>,
-    /// The language of translations; by default the model's, or that in the name of the set.
+    /// The language of the translations; by default the model's, or the one in the set's name.
     #[arg(long, value_name = "CODE")]
     language: Option<String>,
-    /// The language to translate into, for a model that knows several.
+    /// The language to translate into, for a multilingual model.
     #[arg(long, value_name = "CODE", conflicts_with = "translations")]
     to: Option<String>,
-    /// How many sentences before; by default 0 and as many as the model was trained with. More are
+    /// Sentences of context; by default 0 and as many as the model was trained with. More are
     /// possible, with a warning.
     #[arg(
         long = "context-size",
@@ -56,17 +56,17 @@ pub struct CtxPro {
     /// on; `all`, or `off`.
     #[arg(long, value_name = "NAMES", default_value = "none,random")]
     controls: String,
-    /// Which sentences the random context is made of.
+    /// The seed that picks sentences for the random context.
     #[arg(long, default_value_t = 1)]
     seed: u64,
     /// Only the first N examples of each rule.
     #[arg(long, value_name = "N")]
     per_rule: Option<usize>,
-    /// Hypotheses that are followed at once; by default as many as the model's makers use, or 5.
+    /// The beam size; by default the model's own, or 5.
     #[arg(long, value_name = "N")]
     beam: Option<usize>,
-    /// Writes the translations of each context to FILE.CONTEXT. Until all are there they are kept in
-    /// FILE.part, from which the same command goes on.
+    /// Writes the translations of each context to FILE.CONTEXT. An interrupted run leaves them in
+    /// FILE.part, from which the same command resumes.
     #[arg(long, short, value_name = "FILE", conflicts_with = "translations")]
     output: Option<PathBuf>,
     /// Prints one JSON object instead of tables.
@@ -87,7 +87,7 @@ struct Column {
 }
 
 impl CtxPro {
-    /// Translates where asked, scores and reports.
+    /// Translates if a model is given, scores and reports.
     pub fn run(&self) -> anyhow::Result<()> {
         let mut set = CtxProSet::read(&self.set)?;
         if let Some(most) = self.per_rule {
@@ -125,7 +125,7 @@ impl CtxPro {
             part.split_once('-').map(|(_, target)| target).filter(|target| target.len() == 2)
         });
         let language = self.language.as_deref().or(model).or(named);
-        Ok(language.context("say the language of the translations with --language")?.to_owned())
+        Ok(language.context("give the language of the translations with --language")?.to_owned())
     }
 
     fn score(
@@ -135,7 +135,7 @@ impl CtxPro {
         let language = self.language(None)?;
         let mut columns = Vec::new();
         for file in &self.translations {
-            // An empty line is an empty translation, and no end of a document.
+            // An empty line is an empty translation, not the end of a document.
             let text = std::fs::read_to_string(file)
                 .map_err(|error| abridge_corpus::Error::io("read", file, error))?;
             let lines: Vec<&str> = text.lines().collect();
@@ -172,7 +172,11 @@ impl CtxPro {
         sizes.sort_unstable();
         sizes.dedup();
         let largest = sizes.last().copied().unwrap_or(0);
-        ensure!(largest <= most, "{} has no context of {largest} sentences", model.display());
+        ensure!(
+            largest <= most,
+            "{} does not support a context of {largest} sentences",
+            model.display()
+        );
         let controls: Vec<Control> = match self.controls.as_str() {
             "off" => Vec::new(),
             _ if largest == 0 => Vec::new(),
@@ -224,7 +228,7 @@ impl CtxPro {
 }
 
 impl CtxPro {
-    /// Where the translations of each context go; refused, before the work, where they cannot be.
+    /// The output file of each context; fails, before the work, if one cannot be written.
     fn output_files(
         &self,
         model: &Path,

@@ -17,9 +17,9 @@ use clap::Args;
 
 /// Measures how much more probable context makes the reference (CXMI).
 ///
-/// For every sentence that has sentences before it: log p(reference | source, context) less
-/// log p(reference | source), in nats, by the same model. The control takes sentences of another
-/// document for context.
+/// For every sentence with preceding sentences: log p(reference | source, context) minus
+/// log p(reference | source), in nats, by the same model. The control uses sentences from another
+/// document as context.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   abridge cxmi --model runs/grouping/model --source test.en --reference test.de
@@ -32,20 +32,20 @@ pub struct Cxmi {
     /// The source text.
     #[arg(long, short, value_name = "SRC")]
     source: PathBuf,
-    /// Its translation by people.
+    /// Its human translation.
     #[arg(long, short, value_name = "REF")]
     reference: PathBuf,
-    /// The language of the reference, for a model that knows several.
+    /// The language of the reference, for a multilingual model.
     #[arg(long, value_name = "CODE")]
     to: Option<String>,
     /// The names of the documents, one per line; found beside the source by default.
     #[arg(long, value_name = "FILE")]
     docids: Option<PathBuf>,
-    /// The format, where the name and content do not tell it.
+    /// The format; by default found from name and content.
     #[arg(long)]
     format: Option<Format>,
-    /// How many sentences before; several are measured one after the other. By default as many as
-    /// the model was trained with; more are possible, with a warning.
+    /// Sentences of context; several sizes are measured in turn. By default as many as the model
+    /// was trained with; more are possible, with a warning.
     #[arg(
         long = "context-size",
         alias = "context-sizes",
@@ -53,13 +53,13 @@ pub struct Cxmi {
         value_name = "N,…"
     )]
     context_sizes: Vec<usize>,
-    /// Which other sentences are the control.
+    /// The seed that picks sentences for the control.
     #[arg(long, default_value_t = 1)]
     seed: u64,
     /// The gain of words that depend on context, as `abridge tags` finds them (P-CXMI): de, fr or pt.
     #[arg(long, value_name = "CODE")]
     tags: Option<TagLanguage>,
-    /// How many of the words that gained most are shown.
+    /// How many of the words that gained most to show.
     #[arg(long, default_value_t = 15, value_name = "N")]
     words: usize,
     /// Prints one JSON object, with every sentence, instead of tables.
@@ -92,7 +92,10 @@ impl Cxmi {
         );
         let sizes = if self.context_sizes.is_empty() { &[most][..] } else { &self.context_sizes };
         for &size in sizes {
-            ensure!(size > 0, "without context there is nothing to gain; give at least 1");
+            ensure!(
+                size > 0,
+                "--context-size must be at least 1: without context nothing is gained"
+            );
         }
         let sentences = cxmi_sentences(&corpus.documents);
         let bar = crate::progress::counter(sentences * sizes.len(), "sentences", self.quiet);
@@ -189,10 +192,10 @@ impl Cxmi {
             match (gains, from_content) {
                 (true, false) => parts.push(format!(
                     "\nThe gain of context {size} does not come from what the context says: \
-                     sentences of other documents gain as much.\n"
+                     sentences from other documents gain as much.\n"
                 )),
                 (false, true) => parts.push(format!(
-                    "\nContext {size} is better than sentences of other documents, but not better \
+                    "\nContext {size} is better than sentences from other documents, but not better \
                      than none: a wrong context harms, the right one does not help.\n"
                 )),
                 (false, false) => {
@@ -216,8 +219,8 @@ impl Cxmi {
     }
 }
 
-/// What tagged words gained, with the corrected p-values of the gain and of what it is beyond that
-/// from a random context: only both together show that what the context says helps.
+/// The gain of tagged words, with the corrected p-values of the gain and of its excess over that of
+/// a random context: only both together show that what the context says helps.
 struct TagTable(Vec<(TagGain, [f64; 2])>);
 
 impl TagTable {

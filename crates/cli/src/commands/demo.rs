@@ -1,4 +1,4 @@
-//! `abridge demo`: the whole walk on what is built in, in a few minutes.
+//! `abridge demo`: the whole workflow on built-in data, in a few minutes.
 
 mod terminal;
 
@@ -13,8 +13,8 @@ use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
 /// Trains a model without and one with context on the built-in corpus, and shows the difference.
 ///
 /// Needs no data and no network; a few minutes on two cores. Writes `report.html` with
-/// translations, accuracy, learning curves and pictures of the memory. Run again, it finds what is
-/// there. After an interruption it resumes where it stopped.
+/// translations, accuracy, learning curves and pictures of the memory. Run again, it reuses what is
+/// finished. After an interruption it resumes where it stopped.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   abridge demo
@@ -23,7 +23,7 @@ pub struct Demo {
     /// Where the corpus, the two models and the report go.
     #[arg(long, short, alias = "out", default_value = "demo", value_name = "DIR")]
     output: PathBuf,
-    /// Updates of each model; fewer are faster and worse.
+    /// Updates per model; fewer are faster but give worse models.
     #[arg(long, default_value_t = 1000)]
     updates: u64,
 }
@@ -52,7 +52,7 @@ impl Demo {
         Ok(())
     }
 
-    /// Trains what is not there yet, with a bar for each model.
+    /// Trains the missing models, with a progress bar for each.
     fn train(&self, demo: &abridge_experiments::demo::Demo) -> anyhow::Result<()> {
         let missing = demo.missing();
         if missing.is_empty() {

@@ -52,8 +52,8 @@ pub struct EvaluateArguments {
     #[arg(short, long, value_name = "SRC")]
     source: Option<PathBuf>,
 
-    /// One document id per line; otherwise documents are those of the format, of a .docids file
-    /// beside the reference, or between lines that are blank in all files
+    /// One document id per line; without it, documents come from the format, a .docids file beside
+    /// the reference, or lines that are blank in all files
     #[arg(long, value_name = "FILE")]
     docids: Option<PathBuf>,
 
@@ -65,7 +65,7 @@ pub struct EvaluateArguments {
     #[arg(long)]
     empty_is_missing: bool,
 
-    /// What to compute; default: all, d-bleu if documents are known
+    /// The metrics to compute; default: all, but d-bleu only if documents are known
     #[arg(short, long, value_delimiter = ',', value_name = "METRICS", value_parser = metric_names())]
     metrics: Vec<NamedMetric>,
 
@@ -112,7 +112,7 @@ struct SignificanceArguments {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     samples: Option<u32>,
 
-    /// The seed of the random generator; sacreBLEU takes it from its environment
+    /// The seed of the random generator; sacreBLEU takes it from an environment variable
     #[arg(long, default_value_t = PairedTest::SEED)]
     seed: u64,
 
@@ -140,7 +140,7 @@ struct BleuArguments {
     #[arg(long)]
     lowercase: bool,
 
-    /// Leave out orders that are longer than the text
+    /// Leave out n-gram orders that are longer than the text
     #[arg(long)]
     effective_order: bool,
 }
@@ -158,11 +158,11 @@ struct ChrFArguments {
     #[arg(long, default_value_t = 2, value_name = "N", value_parser = clap::value_parser!(u8).range(1..=100))]
     chrf_word_order: u8,
 
-    /// How many times as important recall is as precision
+    /// The weight of recall relative to precision
     #[arg(long, default_value_t = 2, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
     chrf_beta: u32,
 
-    /// Let white space be part of character n-grams
+    /// Include white space in character n-grams
     #[arg(long)]
     chrf_whitespace: bool,
 
@@ -180,11 +180,11 @@ struct ChrFArguments {
 // Fields are named like the options; the switches of Tercom are independent of each other.
 #[allow(clippy::struct_excessive_bools, clippy::struct_field_names)]
 struct TerArguments {
-    /// Heed case
+    /// Match case
     #[arg(long)]
     ter_case_sensitive: bool,
 
-    /// Cut Chinese and Japanese characters apart, with the two switches below
+    /// Split Chinese and Japanese text into characters, with the two switches below
     #[arg(long)]
     ter_asian_support: bool,
 
@@ -192,7 +192,7 @@ struct TerArguments {
     #[arg(long)]
     ter_no_punct: bool,
 
-    /// Cut punctuation from words and resolve entities
+    /// Separate punctuation from words and resolve entities
     #[arg(long)]
     ter_normalized: bool,
 }
@@ -291,7 +291,7 @@ impl SignificanceArguments {
 fn settings(arguments: &EvaluateArguments) -> anyhow::Result<MetricSettings> {
     let EvaluateArguments { bleu, chrf, ter, .. } = arguments;
     let smoothing = match bleu.smooth_value {
-        // A wrong setting is a matter of usage, not of data, and so loses its type here.
+        // A wrong setting is a usage error, not a data error, so its type is dropped here.
         Some(value) => bleu.smooth_method.with_value(value).map_err(|e| anyhow::anyhow!("{e}"))?,
         None => bleu.smooth_method,
     };

@@ -16,8 +16,8 @@ use clap::Args;
 /// Translates a contrastive set with two or three models and shows where they differ in the pronoun
 /// (the paper's Table 10).
 ///
-/// In the text, the antecedent stands in brackets, the pronoun of the source between underscores,
-/// and a wrong pronoun of a translation between stars.
+/// In the text, the antecedent is in brackets, the source pronoun between underscores, and a wrong
+/// pronoun in a translation between asterisks.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   abridge examples demo/models/sentence demo/models/grouping --set demo/data/text/contrastive.json
@@ -29,7 +29,7 @@ pub struct Examples {
     /// A contrastive set.
     #[arg(long, value_name = "PATH")]
     set: PathBuf,
-    /// The pair of languages of the set; by default that of the first model.
+    /// The language pair of the set; by default that of the first model.
     #[arg(long, value_name = "PAIR")]
     languages: Option<String>,
     /// The folder of the documents that ContraPro's JSON refers to.
@@ -38,10 +38,10 @@ pub struct Examples {
     /// Translates only the first N examples of the set.
     #[arg(long, value_name = "N")]
     first: Option<usize>,
-    /// How many differences are shown.
+    /// How many differences to show.
     #[arg(long, value_name = "N", default_value_t = 10)]
     show: usize,
-    /// Writes all differences as a page.
+    /// Writes all differences as an HTML page.
     #[arg(long, value_name = "FILE")]
     page: Option<PathBuf>,
     /// Prints one JSON object instead of text.
@@ -103,7 +103,7 @@ impl Examples {
 }
 
 impl Examples {
-    /// Where the page goes; refused, before the work, where it cannot be.
+    /// The file of the page; fails, before the work, if it cannot be written.
     fn page_file(&self) -> anyhow::Result<Option<OutputFile>> {
         let mut outputs = Outputs::new();
         outputs.reading(&self.set);
@@ -114,7 +114,7 @@ impl Examples {
     }
 }
 
-/// The last parts of paths that tell the models apart.
+/// The shortest endings of the paths that tell the models apart.
 fn names(models: &[PathBuf]) -> Vec<String> {
     let name = |model: &PathBuf, parts: usize| {
         let mut all: Vec<_> =
@@ -142,7 +142,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn models_are_called_by_what_tells_them_apart() {
+    fn models_are_named_by_the_ends_of_their_paths_that_differ() {
         let named = |models: [&str; 2]| names(&models.map(PathBuf::from));
         assert_eq!(
             named(["demo/models/sentence", "demo/models/grouping"]),

@@ -12,14 +12,14 @@ use abridge_translate::ForeignTranslator;
 use anyhow::{bail, ensure};
 use clap::Args;
 
-/// Turns a model of another toolkit into a model directory, which every command takes.
+/// Converts a model of another toolkit into a model directory, which every command accepts.
 ///
-/// Finds out what it is given: an OPUS-MT or other MarianMT directory of transformers (config.json,
+/// Detects what it is given: an OPUS-MT or other MarianMT directory of transformers (config.json,
 /// model.safetensors or `pytorch_model.bin`, source.spm, target.spm, vocab.json), a directory with a
 /// Marian or Firefox model (.npz or .bin, vocab*.spm or *vocab.yml, lex*.bin), or, with --preset, a
 /// checkpoint of the published implementation (.pt or .safetensors with fairseq's names). Pickles
-/// are parsed and never run. What a network of ours cannot do is refused by name, and nothing is
-/// written then.
+/// are parsed and never run. If the model needs a feature that abridge lacks, the error names it
+/// and nothing is written.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   abridge import opus-mt-en-de --output models/en-de
@@ -33,27 +33,27 @@ for that is how its weights were trained.")]
 pub struct Import {
     /// The directory or file.
     path: PathBuf,
-    /// The language to translate into, as in >>fra<<, for a model of several languages; without it
-    /// each sentence has to start with such a code.
+    /// The language to translate into, as in >>fra<<, for a multilingual model; without it each
+    /// sentence must start with such a code.
     #[arg(long, value_name = "CODE", conflicts_with = "preset")]
     target_language: Option<String>,
-    /// How the weights are stored: int8, f16 or f32. By default int8 for a Marian model of 8 bits,
-    /// and f32 for all others.
+    /// How the weights are stored: int8, f16 or f32. By default int8 for an 8-bit Marian model, and
+    /// f32 for all others.
     #[arg(long, value_name = "PRECISION")]
     to: Option<WeightPrecision>,
     /// Which of the ten models of the published implementation it is; `abridge models` lists them.
     #[arg(long, value_parser = super::parse::<Preset>)]
     preset: Option<Preset>,
-    /// The context size that it was trained with; it leaves no trace in the weights.
+    /// The context size that it was trained with, which the weights do not show.
     #[arg(long, default_value_t = 1, requires = "preset")]
     context_size: usize,
-    /// Attention heads; they leave no trace in the weights.
+    /// The number of attention heads, which the weights do not show.
     #[arg(long, default_value_t = 8, requires = "preset")]
     heads: usize,
-    /// The window of average or max pooling; it leaves no trace in the weights.
+    /// The window of average or max pooling, which the weights do not show.
     #[arg(long, requires = "preset")]
     window: Option<usize>,
-    /// The SentencePiece model of the source language, to be put beside the weights.
+    /// The SentencePiece model of the source language, to store beside the weights.
     #[arg(long, value_name = "MODEL", requires = "preset")]
     source_model: Option<PathBuf>,
     /// The fairseq dictionary of the source language.
@@ -65,10 +65,10 @@ pub struct Import {
     /// The fairseq dictionary of the target language.
     #[arg(long, value_name = "DICT", requires = "target_model")]
     target_dictionary: Option<PathBuf>,
-    /// The model directory to be made.
+    /// The model directory to write.
     #[arg(long, short, alias = "out", value_name = "DIR")]
     output: PathBuf,
-    /// Where to try the imported model once.
+    /// Where to compute a trial run of the imported model.
     #[arg(long, default_value = "cpu", value_parser = super::parse::<DeviceKind>)]
     device: DeviceKind,
 }
@@ -81,8 +81,8 @@ impl Import {
             Some(preset) => self.checkpoint(preset, output),
             None if ForeignTranslator::is_one(&self.path) => self.foreign(output),
             None => bail!(
-                "{} is neither a directory nor a .npz or .bin of Marian's; if it is a checkpoint of \
-                 the published implementation, say which model with --preset",
+                "{} is neither a directory nor a Marian .npz or .bin file; if it is a checkpoint of \
+                 the published implementation, name its model with --preset",
                 self.path.display()
             ),
         }
@@ -116,7 +116,7 @@ impl Import {
         if !foreign.codes().is_empty() {
             writeln!(
                 out,
-                "note:   it translates into several languages; say which with --to, or import it with \
+                "note:   it translates into several languages; choose one with --to, or import it with \
                  --target-language: {}",
                 foreign.codes().join(" ")
             )?;

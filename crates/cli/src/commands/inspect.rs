@@ -15,10 +15,10 @@ use indicatif::ProgressBar;
 /// Shows what the memory keeps of each sentence, and which earlier words decided its translation.
 ///
 /// For a model with groups, a grid of tokens against groups is shaded by weight: in Latent Grouping
-/// each token is shared out over the groups, in Latent Selecting each group selects tokens. Below
-/// it stands which earlier words decided each word of the translation (each is left out in turn,
-/// and the model says how much less probable its translation becomes), and where the translation
-/// looked: attention to the entries of the memory, shared out over the words that made them.
+/// each token is distributed over the groups, in Latent Selecting each group selects tokens. Below
+/// it are the earlier words that decided each word of the translation (each is left out in turn, to
+/// see how much less probable the translation becomes), and where the translation attended: the
+/// attention to memory entries, distributed over the words that made them.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   abridge inspect --model demo/models/grouping demo/data/text/test.en
@@ -35,22 +35,22 @@ pub struct Inspect {
     /// Translations to look at instead of the model's own.
     #[arg(long, value_name = "FILE")]
     target: Option<PathBuf>,
-    /// The language to translate into, for a model that knows several.
+    /// The language to translate into, for a multilingual model.
     #[arg(long, value_name = "CODE")]
     to: Option<String>,
     /// The names of the documents, one per line; found beside the input by default.
     #[arg(long, value_name = "FILE")]
     docids: Option<PathBuf>,
-    /// The format, where the name and content do not tell it.
+    /// The format; by default found from name and content.
     #[arg(long)]
     format: Option<Format>,
-    /// Which sentences, counted through the whole file, as 4 or 4-6.
+    /// The sentences to show, numbered through the whole file, as 4 or 4-6.
     #[arg(long, default_value = "1-10", value_name = "FROM-TO")]
     sentences: Sentences,
-    /// Writes a picture.
+    /// Writes an SVG picture.
     #[arg(long, value_name = "FILE")]
     svg: Option<PathBuf>,
-    /// Writes the same picture as pixels (only in a build with the feature png).
+    /// Writes the same picture as PNG (only in a build with the feature png).
     #[arg(long, value_name = "FILE")]
     png: Option<PathBuf>,
     /// Writes a page on which each token shows its weights.
@@ -64,7 +64,7 @@ pub struct Inspect {
     device: DeviceKind,
 }
 
-/// The files that are written instead of the terminal.
+/// Files to write instead of printing to the terminal.
 struct Pictures {
     svg: Option<OutputFile>,
     png: Option<OutputFile>,
@@ -94,7 +94,7 @@ impl std::str::FromStr for Sentences {
 const PIXELS: f32 = 2.0;
 /// Tokens that statistics list for each group.
 const TOP_TOKENS: usize = 8;
-/// Sentences that statistics read between two reports of progress.
+/// Sentences that are read between two progress reports.
 const PART: usize = 256;
 
 impl Inspect {
@@ -102,7 +102,7 @@ impl Inspect {
     pub fn run(&self) -> anyhow::Result<()> {
         ensure!(
             HAS_PNG || self.png.is_none(),
-            "this build draws no PNG; write --svg, or build with `--features png`"
+            "this build cannot draw PNG; use --svg, or build with `--features png`"
         );
         let input = match &self.target {
             Some(target) => Input::parallel(&self.input, target),
@@ -125,7 +125,7 @@ impl Inspect {
         self.write(&documents, &outputs)
     }
 
-    /// Where pictures and pages go, decided before the work.
+    /// The output files, checked before the work.
     fn outputs(&self) -> anyhow::Result<Pictures> {
         let mut outputs = Outputs::new();
         outputs.reading(&self.model).reading(&self.input);
@@ -136,7 +136,7 @@ impl Inspect {
         Ok(Pictures { svg: file(&self.svg)?, png: file(&self.png)?, html: file(&self.html)? })
     }
 
-    /// The documents that hold the wanted sentences, with those only.
+    /// The documents that hold the requested sentences, with only those sentences.
     fn look(
         &self,
         inspector: &Inspector,
@@ -210,7 +210,7 @@ impl Inspect {
         let mut all = Vec::with_capacity(sentences.len());
         for part in sentences.chunks(PART) {
             let groups = inspector.groups(part)?.with_context(|| {
-                format!("{} has no groups: only grouping and selecting have", self.model.display())
+                format!("{} has no groups: only grouping and selecting do", self.model.display())
             })?;
             all.extend(groups);
             bar.inc(part.len() as u64);

@@ -13,7 +13,7 @@ use clap::Args;
   abridge man ~/.local/share/man/man1
   abridge man man && man man/abridge-train.1")]
 pub struct Man {
-    /// Where the pages go; made if it is not there.
+    /// Where the pages go; created if missing.
     directory: PathBuf,
 }
 
@@ -22,7 +22,7 @@ impl Man {
     pub fn run(&self, mut command: clap::Command) -> anyhow::Result<()> {
         command.build();
         fs::create_dir_all(&self.directory)
-            .with_context(|| format!("cannot make {}", self.directory.display()))?;
+            .with_context(|| format!("cannot create {}", self.directory.display()))?;
         let mut pages = vec![write_page(&command, "abridge", &self.directory)?];
         for subcommand in command.get_subcommands().filter(|c| c.get_name() != "help") {
             let name = format!("abridge-{}", subcommand.get_name());

@@ -40,13 +40,13 @@ fn parse<T: FromStr<Err = abridge_model::Error>>(name: &str) -> Result<T, String
     name.parse().map_err(|error: abridge_model::Error| error.to_string())
 }
 
-/// Opens a model directory; says so where its weights cannot be used as they are stored.
+/// Opens a model directory, with a note if its weights have to be unpacked.
 fn open(model: &Path, device: DeviceKind, to: Option<&str>) -> anyhow::Result<Translator> {
     open_at(model, device, None, to)
 }
 
-/// As [`open`], to look further back than the model was trained to, if asked; says so. `to` is the
-/// target language of a model that knows several.
+/// Like [`open`], with `context` sentences if given; warns if the model was trained with fewer.
+/// `to` is the target language of a multilingual model.
 fn open_at(
     model: &Path,
     device: DeviceKind,
@@ -76,7 +76,7 @@ fn open_at(
     Ok(translator)
 }
 
-/// Whether a stream shows colours: a terminal whose user has not asked for none
+/// Whether to use colours on a stream: it is a terminal and `NO_COLOR` is not set
 /// (<https://no-color.org>).
 fn colours(stream: &impl std::io::IsTerminal) -> bool {
     stream.is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())

@@ -22,7 +22,7 @@ pub struct Models {
     /// Rows of the target embedding.
     #[arg(long, default_value_t = 19_804)]
     target_vocabulary: usize,
-    /// How many sentences before the current one are context.
+    /// Sentences of context before the current one.
     #[arg(long, default_value_t = 1)]
     context_size: usize,
     /// Prints the configuration of one preset as TOML instead of the table.

@@ -18,12 +18,12 @@ Examples:
 
 /// Shows or writes the built-in practice corpus.
 ///
-/// Short documents, written by a small grammar, in which only the sentences before tell how `it`
-/// and `they` are translated. The same seed gives the same corpus everywhere.
+/// Short documents, written by a small grammar, in which only the preceding sentences determine how
+/// `it` and `they` are translated. The same seed gives the same corpus everywhere.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Practice {
-    /// The pair of languages: en-de or en-fr
+    /// The language pair: en-de or en-fr
     #[arg(long, default_value = "en-de", value_name = "PAIR")]
     language: PracticeLanguage,
 
@@ -58,7 +58,7 @@ impl Practice {
         let show = self.show.unwrap_or(if self.output.is_some() { 0 } else { 3 });
         let config = PracticeConfig {
             seed: self.seed,
-            // Documents do not depend on those after them: what is not shown need not be written.
+            // Documents do not depend on later ones, so only those shown need to be generated.
             train_documents: match self.output {
                 Some(_) => self.train_documents,
                 None => show,

@@ -1,4 +1,4 @@
-//! `abridge prepare`: files of text become a prepared directory.
+//! `abridge prepare`: turns text files into a prepared directory.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -30,13 +30,13 @@ Examples:
       with the tokenizers of a model, to give it a memory (abridge train --from models/en-pt)
   abridge prepare data/base --recipe recipes/base/data.toml --data texts \\
       --without contrapro-en-de flores/flores-dev.en,flores/flores-dev.de
-      three corpora, without what stands in their validation sets or in two test sets";
+      three corpora, without pairs that occur in their validation sets or in two test sets";
 
-/// Turns files of text into a directory to train from.
+/// Turns text files into a directory to train from.
 ///
 /// Trains a tokenizer per language on the training split (or takes those of a model), encodes all
-/// splits, prints the data table and warns about what looks wrong. The directory appears complete or
-/// not at all; if nothing has changed since it was written, it is left alone.
+/// splits, prints the data table and warns about what looks wrong. The directory is written
+/// complete or not at all; if nothing has changed since then, it is left alone.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Prepare {
@@ -47,11 +47,11 @@ pub struct Prepare {
     #[arg(long, value_name = "FILE", conflicts_with_all = ["train", "valid", "test", "practice"])]
     recipe: Option<PathBuf>,
 
-    /// Where all paths start: a directory or an archive [default: here]
+    /// The directory or archive that all paths are relative to [default: the current directory]
     #[arg(long, value_name = "DIR")]
     data: Option<PathBuf>,
 
-    /// Training files: source and target with a comma between, or one file that holds both; can be
+    /// Training files: source and target separated by a comma, or one file that holds both; can be
     /// repeated
     #[arg(long, value_name = "SOURCE,TARGET")]
     train: Vec<String>,
@@ -64,11 +64,11 @@ pub struct Prepare {
     #[arg(long, value_name = "SOURCE,TARGET")]
     test: Vec<String>,
 
-    /// The format of the files named here, if it should not be found from name and content
+    /// The format of the files named here; by default found from name and content
     #[arg(long, conflicts_with = "recipe")]
     format: Option<String>,
 
-    /// The pair of languages, as in en-de; found from the names of the files otherwise
+    /// The language pair, such as en-de; by default found from the names of the files
     #[arg(long, value_name = "PAIR", conflicts_with = "recipe")]
     languages: Option<String>,
 
@@ -110,8 +110,8 @@ pub struct Prepare {
     #[arg(long, value_name = "FILE", requires = "target_model")]
     target_dictionary: Option<PathBuf>,
 
-    /// Take training pairs out that stand in the validation and test splits, exactly or nearly, and
-    /// in further sets: SOURCE,TARGET, one file of text, or a contrastive set
+    /// Remove training pairs that occur in the validation and test splits, exactly or nearly, or in
+    /// further sets: SOURCE,TARGET, one file of text, or a contrastive set
     #[arg(long, value_name = "SET", num_args = 0..)]
     without: Option<Vec<String>>,
 
@@ -119,7 +119,7 @@ pub struct Prepare {
     #[arg(long, value_name = "LINES")]
     skip_bad: Option<usize>,
 
-    /// Threads for counting and encoding; they change nothing but the time
+    /// Threads for counting and encoding; they do not change the result
     #[arg(long, default_value_t = default_threads())]
     threads: usize,
 
@@ -198,7 +198,7 @@ impl Prepare {
         }
         tokenizer.joint |= self.joint;
         if let Some(model) = &self.tokenizer {
-            // Named on the command line, so not a place within the data.
+            // A path on the command line is not relative to the data directory.
             tokenizer.model = Some(std::path::absolute(model)?);
         }
         let import = |model: &Option<PathBuf>, dictionary: &Option<PathBuf>| {
@@ -238,7 +238,7 @@ impl Prepare {
         recipe.languages = match &self.languages {
             Some(pair) => {
                 let Some((source, target)) = pair.split_once('-') else {
-                    bail!("`{pair}` is not a pair of languages; write it as in en-de");
+                    bail!("`{pair}` is not a language pair like en-de");
                 };
                 Languages { source: source.into(), target: target.into() }
             }
@@ -261,7 +261,7 @@ impl Prepare {
     }
 }
 
-/// `train.en,train.de` speaks of English and German.
+/// The languages that the file names end in: English and German for `train.en,train.de`.
 fn languages_of(recipe: &Recipe) -> Languages {
     let first = recipe.train.iter().chain(&recipe.valid).chain(&recipe.test).next();
     let code = |path: &Path| {

@@ -16,11 +16,11 @@ use anyhow::ensure;
 use burn::tensor::Device;
 use clap::Args;
 
-/// Rows of the vocabularies of networks that are made up: the number that gives the paper's parameter
+/// Vocabulary size of networks with random weights: the number that gives the paper's parameter
 /// counts for English-German. (The paper itself says 20,000.)
 const VOCABULARY: usize = 19_804;
 
-/// What `--out` gets.
+/// The files in `--output`.
 const FILES: [&str; 6] =
     ["profile.md", "profile.json", "memory.png", "memory.svg", "time.png", "time.svg"];
 const LARGEST_PROFILE: u64 = 64 << 20;
@@ -28,8 +28,8 @@ const LARGEST_PROFILE: u64 = 64 << 20;
 /// Measures the operation memory (beyond the weights) and the time of translating a document at
 /// several context sizes, and draws the paper's memory figure.
 ///
-/// Neither depends on what the weights are, so a model that was trained for 3 sentences is measured
-/// at 50 as well, and presets are measured with random weights.
+/// Neither depends on the values of the weights, so a model that was trained for 3 sentences is
+/// measured at 50 as well, and presets are measured with random weights.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   abridge profile --model runs/grouping/model
@@ -39,7 +39,7 @@ pub struct Profile {
     /// A model directory.
     #[arg(long, value_name = "DIR", conflicts_with_all = ["size", "presets"])]
     model: Option<PathBuf>,
-    /// The size of networks that are made up: base, small or tiny.
+    /// The size of networks with random weights: base, small or tiny.
     #[arg(long, alias = "width", default_value = "base", value_parser = super::parse::<ModelSize>)]
     size: ModelSize,
     /// The presets to measure, separated by commas, or all.
@@ -54,20 +54,20 @@ pub struct Profile {
         default_value = "0,1,2,3,5,10,20,30,40,50"
     )]
     context_sizes: Vec<usize>,
-    /// Tokens of every sentence and of every translation.
+    /// Tokens per sentence and per translation.
     #[arg(long, default_value_t = ProfileSettings::default().tokens)]
     tokens: usize,
     /// Sentences that are timed.
-    #[arg(long, default_value_t = ProfileSettings::default().sentences)]
+    /// Number of sentences to time.
     sentences: usize,
     /// Hypotheses that are followed at once.
-    #[arg(long, default_value_t = ProfileSettings::default().beam)]
+    /// Beam size.
     beam: usize,
-    /// Writes memory.svg, time.svg, profile.md and profile.json there; a build with the feature png
-    /// adds memory.png and time.png.
+    /// Writes memory.svg, time.svg, profile.md and profile.json to DIR; a build with the feature
+    /// png adds memory.png and time.png.
     #[arg(long, short, alias = "out", value_name = "DIR")]
     output: Option<PathBuf>,
-    /// Where to compute. Only the memory of the processor is counted.
+    /// Where to compute. Only CPU memory is counted.
     #[arg(long, default_value = "cpu", value_parser = super::parse::<DeviceKind>)]
     device: DeviceKind,
 }
@@ -75,8 +75,8 @@ pub struct Profile {
 impl Profile {
     /// Measures, prints the table and draws.
     pub fn run(&self) -> anyhow::Result<()> {
-        ensure!(self.tokens > 1, "--tokens is {}, but a word and an end are two", self.tokens);
-        ensure!(self.sentences > 0 && self.beam > 0, "--sentences and --beam are at least 1");
+        ensure!(self.tokens > 1, "--tokens must be at least 2: a word and the end of the sentence");
+        ensure!(self.sentences > 0 && self.beam > 0, "--sentences and --beam must be at least 1");
         let mut contexts = self.context_sizes.clone();
         contexts.sort_unstable();
         contexts.dedup();
@@ -87,14 +87,14 @@ impl Profile {
             let sizes = if has_context(&config) { &contexts[..] } else { &[0][..] };
             for &context_size in sizes {
                 let config = ModelConfig { context_size, ..config.clone() };
-                // A memory that never holds anything is no configuration.
+                // A memory that never holds anything is not a valid configuration.
                 if config.check().is_err() {
                     continue;
                 }
                 points.push(self.measure(&name, &config, &device)?);
             }
         }
-        ensure!(!points.is_empty(), "none of the context sizes makes sense for the model");
+        ensure!(!points.is_empty(), "none of the context sizes is valid for the model");
         let mut stdout = std::io::stdout().lock();
         write!(stdout, "{}", profile_table(&points))?;
         stdout.flush()?;
@@ -108,7 +108,7 @@ impl Profile {
         Ok(())
     }
 
-    /// The files of --out, in the order of [`FILES`], decided before the work.
+    /// The files of `--output`, in the order of [`FILES`], checked before the work.
     fn outputs(&self) -> anyhow::Result<Option<[OutputFile; 6]>> {
         let Some(out) = &self.output else { return Ok(None) };
         std::fs::create_dir_all(out).map_err(|error| Error::io("create", out, error))?;

@@ -9,8 +9,8 @@ use clap::Args;
 
 /// Writes a model directory a quarter (int8) or half (f16) the size.
 ///
-/// Every command takes it as it takes the original. The decoder multiplies int8 weights as whole
-/// numbers and reads f16 as it is, which is faster, too; the encoder, scoring, and devices other
+/// Every command accepts it like the original. The decoder multiplies int8 weights in integer
+/// arithmetic and reads f16 directly, which is also faster; the encoder, scoring, and devices other
 /// than the CPU unpack them when they are loaded.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
@@ -24,7 +24,7 @@ pub struct Quantize {
     /// The model directory.
     #[arg(long, value_name = "DIR")]
     model: PathBuf,
-    /// What the weights become: int8 or f16.
+    /// The new precision of the weights: int8 or f16.
     #[arg(long, value_name = "PRECISION", value_parser = precision)]
     to: WeightPrecision,
     /// The model directory to write.
@@ -34,7 +34,7 @@ pub struct Quantize {
 fn precision(name: &str) -> Result<WeightPrecision, String> {
     match name.parse()? {
         WeightPrecision::Single => {
-            Err("weights are f32 as they are trained; choose int8 or f16".into())
+            Err("trained weights are f32 already; choose int8 or f16".into())
         }
         fewer => Ok(fewer),
     }
@@ -47,8 +47,8 @@ impl Quantize {
         let present = model.precision()?;
         ensure!(
             present == WeightPrecision::Single,
-            "{} holds {present} weights already, and rounding them again would lose more; give the \
-             directory that it was made of",
+            "{} already holds {present} weights, and rounding them again would lose more; give the \
+             directory that it was made from",
             self.model.display()
         );
         let quantised = model.quantise(self.to, &self.output)?;

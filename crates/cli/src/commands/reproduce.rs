@@ -20,13 +20,13 @@ use clap::Args;
 
 use crate::progress::Narrator;
 
-/// Runs a table of the paper again: trains, translates and scores each of its cells.
+/// Reproduces a table of the paper: trains, translates and scores each of its cells.
 ///
-/// Every cell (a model at a context size with a seed) is kept by the hash of its recipe and its
-/// data, and is never run twice; stopped at any moment, the same command resumes. Writes the table
-/// as Markdown, CSV and a page with plots, with the paper's figure beside each of ours. At scale
-/// tiny the built-in practice corpus needs no data; its scores cannot be compared with the paper's,
-/// but its course can.
+/// Every cell (a model at a context size with a seed) is stored under the hash of its recipe and
+/// data and never run twice; after an interruption, the same command resumes. Writes the table as
+/// Markdown, CSV and a page with plots, with the paper's figure beside each of ours. At scale tiny
+/// the built-in practice corpus needs no data; its scores cannot be compared with the paper's, but
+/// the trend over rows can.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   abridge reproduce --table parameters
@@ -50,7 +50,7 @@ pub struct Reproduce {
     /// kept-tokens).
     #[arg(long)]
     pair: Option<Pair>,
-    /// How large.
+    /// The scale of the experiment.
     #[arg(long, default_value = "tiny")]
     scale: Scale,
     /// Where cells and reports go.
@@ -74,7 +74,7 @@ pub struct Reproduce {
     /// Only the first COUNT documents of the test split: for a quick look.
     #[arg(long, value_name = "COUNT")]
     test_documents: Option<usize>,
-    /// Only some cells: a model, or a model at a context size as grouping@2; may be repeated.
+    /// Only some cells: a model, or a model at a context size such as grouping@2; may be repeated.
     #[arg(long, value_name = "MODEL[@C]")]
     only: Vec<Only>,
     /// Seeds; several give mean and deviation.
@@ -86,7 +86,7 @@ pub struct Reproduce {
     /// A setting of all training recipes, for instance `stop.max_updates=2000`; may be repeated.
     #[arg(long = "set", value_name = "KEY=VALUE")]
     settings: Vec<String>,
-    /// One of the paper's choices as rows: its models, with each value that the paper tried.
+    /// One of the paper's design choices as rows: its models, with each value that the paper tried.
     #[arg(long)]
     sweep: Option<Sweep>,
     /// A field of the training recipe with several values, as rows of the table, for instance
@@ -94,10 +94,10 @@ pub struct Reproduce {
     #[arg(long, value_name = "KEY=VALUE,…")]
     vary: Vec<Vary>,
     /// A model directory whose weights every cell starts from, such as that of the sentence-level
-    /// cell; what it lacks is initialised.
+    /// cell; weights that it lacks are initialised.
     #[arg(long, value_name = "MODEL")]
     from: Option<PathBuf>,
-    /// Workers of training; as many as there are cores by default.
+    /// Training workers; one per core by default.
     #[arg(long, value_name = "COUNT")]
     workers: Option<usize>,
     /// Where to compute.
@@ -111,7 +111,7 @@ pub struct Reproduce {
 impl Reproduce {
     /// Runs what is missing, and writes the reports.
     pub fn run(&self) -> anyhow::Result<()> {
-        // What is not trained cannot go on later: there Ctrl-C ends the process as usual.
+        // Without training there is nothing to resume, so Ctrl-C ends the process as usual.
         let (stop, signal) = if self.table().is_trained() {
             super::train::listen()?
         } else {
@@ -125,7 +125,7 @@ impl Reproduce {
         match report.progress {
             Progress::Done => Ok(()),
             Progress::Budget => Err(Error::partly(format!(
-                "the budget is spent with {done} of {all} cells done; the same command goes on"
+                "the budget is spent with {done} of {all} cells done; the same command resumes"
             ))
             .into()),
             Progress::Stopped => {

@@ -29,15 +29,15 @@ pub struct ScoreArguments {
     model: PathBuf,
     /// The source text.
     source: PathBuf,
-    /// Its translations, in the same format; none where the source file has them itself.
+    /// Its translations, in the same format; none if the source file contains them.
     translations: Vec<PathBuf>,
-    /// The language of the translations, for a model that knows several.
+    /// The language of the translations, for a multilingual model.
     #[arg(long, value_name = "CODE")]
     to: Option<String>,
     /// The names of the documents, one per line; found beside the source by default.
     #[arg(long, value_name = "FILE")]
     docids: Option<PathBuf>,
-    /// The format, where the name and content do not tell it.
+    /// The format; by default found from name and content.
     #[arg(long)]
     format: Option<Format>,
     /// Writes one JSON object per sentence, with the log-probability of every token.
@@ -57,7 +57,7 @@ pub struct ScoreArguments {
 impl ScoreArguments {
     /// Reads, scores and writes.
     pub fn run(&self) -> anyhow::Result<()> {
-        ensure!(self.threads != Some(0), "--threads is 0, but one is needed");
+        ensure!(self.threads != Some(0), "--threads must be at least 1");
         let corpora = self.read()?;
         let first = &corpora[0];
         let candidates = candidates(&corpora)?;
@@ -164,8 +164,8 @@ fn candidates(corpora: &[Corpus]) -> anyhow::Result<Vec<Vec<String>>> {
     for corpus in corpora {
         ensure!(
             corpus.segments() == count,
-            "a translation has {} sentences, but another has {count}; blank lines count where only \
-             one side is blank, so give document ids with --docids",
+            "a translation has {} sentences, but another has {count}; a line that is blank on one \
+             side only counts as a sentence, so give document ids with --docids",
             corpus.segments()
         );
         let segments = corpus.documents.iter().flat_map(|document| &document.segments);

@@ -14,8 +14,8 @@ use clap::Args;
 
 /// Serves translations over HTTP, with a memory per document, and a page at /.
 ///
-/// The interface describes itself at /openapi.json; LibreTranslate's clients work, too. SIGTERM and
-/// Ctrl-C let requests at work end; a second one does not.
+/// The API is described at /openapi.json; LibreTranslate clients work as well. SIGTERM or Ctrl-C
+/// lets running requests finish; a second one ends the process at once.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   abridge serve --model demo/models/grouping
@@ -27,23 +27,23 @@ use clap::Args;
     -d '{\"sentences\": [\"The lamp is old.\", \"It is broken.\"]}'
   curl localhost:8080/v1/files?name=film.srt --data-binary @film.srt")]
 pub struct Serve {
-    /// A model directory, with or without a name; may be given several times. A request that names
-    /// no model gets the first.
+    /// A model directory, with or without a name; may be repeated. A request that names no model
+    /// gets the first.
     #[arg(long = "model", value_name = "[NAME=]DIR", required = true)]
     models: Vec<String>,
-    /// Where to listen. Other addresses than this machine's own need --keys or --insecure.
+    /// Where to listen. Addresses other than this machine's own need --keys or --insecure.
     #[arg(long, env = "ABRIDGE_LISTEN", value_name = "ADDRESS", default_value_t = ServeSettings::default().listen)]
     listen: SocketAddr,
     /// A file of API keys, one per line, each alone or as "name: key"; they are never logged. The
     /// variable `ABRIDGE_KEYS` may hold the keys themselves instead.
     #[arg(long, env = "ABRIDGE_KEYS_FILE", value_name = "FILE")]
     keys: Option<PathBuf>,
-    /// Listen for other machines without a key: only where something else keeps strangers out.
+    /// Accept other machines without a key: only where something else restricts access.
     #[arg(long, env = "ABRIDGE_INSECURE")]
     insecure: bool,
-    /// A name by which browsers call this server, beside addresses and localhost; may be given several
-    /// times, "*" is any. Other names are refused where no key is asked for: a site could make its own
-    /// name point here and so use a server that is not open to it.
+    /// A host name of this server, besides addresses and localhost; may be repeated, "*" allows
+    /// any. Without keys, requests for other names are rejected: a site could point its own name
+    /// here and so use a server that is not open to it (DNS rebinding).
     #[arg(
         long = "allow-host",
         env = "ABRIDGE_ALLOW_HOST",
@@ -51,7 +51,7 @@ pub struct Serve {
         value_delimiter = ','
     )]
     hosts: Vec<String>,
-    /// Another site whose pages may use this server (CORS); may be given several times, "*" is any.
+    /// Another site whose pages may use this server (CORS); may be repeated, "*" allows any.
     /// Without it only the server's own page may.
     #[arg(
         long = "allow-origin",
@@ -60,7 +60,7 @@ pub struct Serve {
         value_delimiter = ','
     )]
     origins: Vec<String>,
-    /// Threads that translate; one per core by default, because one sentence uses one.
+    /// Translation threads; one per core by default, because each sentence uses one.
     #[arg(long, env = "ABRIDGE_THREADS", value_name = "N", default_value_t = ServeSettings::default().threads)]
     threads: usize,
     /// Requests whose sentences are decoded together: a batch costs little more than a sentence. 1
@@ -77,72 +77,73 @@ pub struct Serve {
     limits: LimitArguments,
 }
 
-/// What is refused, and when.
+/// Limits on requests, connections and sessions.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Limits")]
 struct LimitArguments {
-    /// Bytes of a request's body: enough for a chapter, too little to fill the memory.
+    /// Maximum size of a request body: enough for a chapter, too little to fill the memory.
     #[arg(long, env = "ABRIDGE_MAX_BODY", value_name = "BYTES", default_value_t = Limits::default().body)]
     max_body: usize,
-    /// Sentences of a request, so that its answer comes before the deadline.
+    /// Maximum sentences per request, so that it finishes before the deadline.
     #[arg(long, env = "ABRIDGE_MAX_SEGMENTS", value_name = "N", default_value_t = Limits::default().segments)]
     max_segments: usize,
-    /// Sentences of a file: a film has some 1,500, and files give way to other requests.
+    /// Maximum sentences per file: a film has about 1,500, and files yield to other requests.
     #[arg(long, env = "ABRIDGE_MAX_FILE_SEGMENTS", value_name = "N", default_value_t = Limits::default().file_segments)]
     max_file_segments: usize,
-    /// Tokens of a sentence: what is longer is no sentence.
+    /// Maximum tokens per sentence.
     #[arg(long, env = "ABRIDGE_MAX_TOKENS", value_name = "N", default_value_t = Limits::default().tokens)]
     max_tokens: usize,
     /// The largest beam that a request may ask for: time and memory grow with it.
     #[arg(long, env = "ABRIDGE_MAX_BEAM", value_name = "N", default_value_t = Limits::default().beam)]
     max_beam: usize,
-    /// Bytes that an answer may have. Attention can make one large; ask for it as a stream then.
+    /// Maximum size of a response. Attention can make it large; ask for a stream in that case.
     #[arg(long, env = "ABRIDGE_MAX_ANSWER", value_name = "BYTES", default_value_t = Limits::default().answer)]
     max_answer: usize,
-    /// Bytes that all requests at work may need for their texts and answers; others wait.
+    /// Total bytes that running requests may need for their texts and responses; others wait.
     #[arg(long, env = "ABRIDGE_MAX_MEMORY", value_name = "BYTES", default_value_t = Limits::default().memory)]
     max_memory: usize,
-    /// Requests at work at once: enough to fill batches. A key, or an address of another machine, may
-    /// have half of them.
+    /// Maximum running requests: enough to fill batches. One key, or one address of another
+    /// machine, may have half of them.
     #[arg(long, env = "ABRIDGE_MAX_AT_WORK", value_name = "N", default_value_t = Limits::default().at_work)]
     max_at_work: usize,
-    /// Requests that wait for their turn; the next is answered 429, because it would wait in vain.
+    /// Maximum waiting requests; further ones get 429, because they would wait in vain.
     #[arg(long, env = "ABRIDGE_MAX_WAITING", value_name = "N", default_value_t = Limits::default().waiting)]
     max_waiting: usize,
-    /// Seconds that a request waits for its turn, then 503: a client would rather know.
+    /// Seconds that a request may wait for its turn before it gets 503.
     #[arg(long, env = "ABRIDGE_MAX_WAIT", value_name = "SECONDS", default_value_t = Limits::default().wait.as_secs_f64())]
     max_wait: f64,
-    /// Seconds of work on a request, then 504, and the work stops.
+    /// Seconds of work on a request before it is stopped with 504.
     #[arg(long, env = "ABRIDGE_DEADLINE", value_name = "SECONDS", default_value_t = Limits::default().deadline.as_secs_f64())]
     deadline: f64,
-    /// The same for a file, which is longer and not waited for.
+    /// The same for a file, which takes longer and for which nobody is waiting.
     #[arg(long, env = "ABRIDGE_FILE_DEADLINE", value_name = "SECONDS", default_value_t = Limits::default().file_deadline.as_secs_f64())]
     file_deadline: f64,
-    /// Seconds in which a client sends its headers: slow ones hold places.
+    /// Seconds within which a client must send its headers, because slow clients hold connections.
     #[arg(long, env = "ABRIDGE_HEADER_TIMEOUT", value_name = "SECONDS", default_value_t = Limits::default().header.as_secs_f64())]
     header_timeout: f64,
-    /// Seconds for which a connection may be kept open between two requests; also those in which a
-    /// client sends its body.
+    /// Seconds for which a connection may stay open between two requests; also the time limit for
+    /// sending a body.
     #[arg(long, env = "ABRIDGE_IDLE_TIMEOUT", value_name = "SECONDS", default_value_t = Limits::default().idle.as_secs_f64())]
     idle_timeout: f64,
-    /// Seconds for which a client may read nothing of its answer: then it loses its place.
+    /// Seconds for which a client may read nothing of its response before it is disconnected.
     #[arg(long, env = "ABRIDGE_STALL_TIMEOUT", value_name = "SECONDS", default_value_t = Limits::default().stall.as_secs_f64())]
     stall_timeout: f64,
-    /// Open connections: each may hold a body in memory. A key, or an address of another machine, may
-    /// have half of them, and so may all together that have shown no key.
+    /// Maximum open connections: each may hold a body in memory. One key, or one address of another
+    /// machine, may have half of them, and so may all clients without a key together.
     #[arg(long, env = "ABRIDGE_MAX_CONNECTIONS", value_name = "N", default_value_t = Limits::default().connections)]
     max_connections: usize,
-    /// Sessions at once, over all replicas. A key, or an address of another machine, may have a quarter
-    /// of them.
+    /// Maximum sessions, over all replicas. One key, or one address of another machine, may have a
+    /// quarter of them.
     #[arg(long, env = "ABRIDGE_MAX_SESSIONS", value_name = "N", default_value_t = Limits::default().sessions)]
     max_sessions: usize,
-    /// Seconds for which an unused session stays; then it answers 410, never without its context.
+    /// Seconds after which an unused session expires; it then answers 410, never without its
+    /// context.
     #[arg(long, env = "ABRIDGE_SESSION_LIFE", value_name = "SECONDS", default_value_t = Limits::default().session_life.as_secs_f64())]
     session_life: f64,
-    /// Bytes of all sessions together, so that documents cannot fill the memory.
+    /// Maximum size of all sessions together, so that documents cannot fill the memory.
     #[arg(long, env = "ABRIDGE_MAX_SESSION_BYTES", value_name = "BYTES", default_value_t = Limits::default().session_bytes)]
     max_session_bytes: usize,
-    /// Seconds that requests at work get to end when the server is told to stop.
+    /// Seconds that running requests get to finish when the server is stopped.
     #[arg(long, env = "ABRIDGE_DRAIN", value_name = "SECONDS", default_value_t = Limits::default().drain.as_secs_f64())]
     drain: f64,
 }
@@ -151,7 +152,7 @@ impl LimitArguments {
     fn limits(&self) -> anyhow::Result<Limits> {
         let seconds = |name: &str, seconds: f64| {
             Duration::try_from_secs_f64(seconds)
-                .with_context(|| format!("--{name} {seconds} is not a time"))
+                .with_context(|| format!("--{name} {seconds} is not a valid duration"))
         };
         Ok(Limits {
             body: self.max_body,
@@ -179,12 +180,12 @@ impl LimitArguments {
 }
 
 impl Serve {
-    /// Serves until it is told to stop.
+    /// Serves until it is stopped.
     pub fn run(&self) -> anyhow::Result<()> {
         let sessions = match self.sessions.as_str() {
             "memory" => SessionPlace::Memory,
             url if url.starts_with("redis://") => SessionPlace::Redis(url.to_owned()),
-            _ => bail!("--sessions is neither \"memory\" nor begins with redis://"),
+            _ => bail!("--sessions must be \"memory\" or begin with redis://"),
         };
         let settings = ServeSettings {
             listen: self.listen,
@@ -199,20 +200,20 @@ impl Serve {
         settings.check()?;
         let keys = self.keys()?;
         let models = self.models()?;
-        // Bodies are split and counted on threads of their own. More of them than cores would only
-        // hold memory, and by default there may be 512.
+        // Bodies are split and counted on blocking threads. More of them than cores would only hold
+        // memory, and by default there may be 512.
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .max_blocking_threads(self.threads.clamp(2, 512))
             .enable_all()
             .build()?;
         runtime.block_on(async {
-            // Before the server is announced, because it may be told to stop at once.
-            let stop = told_to_stop().context("cannot listen for signals")?;
+            // Before the server is announced, because the signal may come at once.
+            let stop = stop_signal().context("cannot listen for signals")?;
             let server = Server::start(models, keys, settings).await?;
             say(&format!("listening on http://{}", server.address()?));
             let is_drained = server.run(stop).await?;
             if !is_drained {
-                say(&format!("some requests were still at work after {} s", self.limits.drain));
+                say(&format!("some requests were still running after {} s", self.limits.drain));
             }
             anyhow::Ok(())
         })
@@ -223,7 +224,7 @@ impl Serve {
             (Some(file), _) => {
                 let text = fs::read_to_string(file)
                     .with_context(|| format!("cannot read {}", file.display()))?;
-                (text, "the file of --keys")
+                (text, "the file given with --keys")
             }
             (None, Ok(text)) => (text, "the variable ABRIDGE_KEYS"),
             (None, Err(VarError::NotPresent)) => return Ok(Keys::default()),
@@ -234,7 +235,7 @@ impl Serve {
         let keys = Keys::parse(&text)?;
         // If a place for keys is named, keys are required.
         if keys.is_empty() {
-            bail!("{place} has no key in it; put one in, or do not set it");
+            bail!("{place} contains no key; add one, or leave it unset");
         }
         Ok(keys)
     }
@@ -257,15 +258,15 @@ impl Serve {
     }
 }
 
-/// A server outlives the terminal that started it.
+/// Prints to standard error, if that is still open: a server may outlive its terminal.
 fn say(message: &str) {
     let _ = writeln!(std::io::stderr(), "{message}");
 }
 
-/// Hears SIGTERM and Ctrl-C from the call on; what it returns ends with the first of them. The second
-/// ends the process at once.
+/// Listens for SIGTERM and Ctrl-C from this call on; the future completes with the first of them.
+/// The second ends the process at once.
 #[cfg(unix)]
-fn told_to_stop() -> std::io::Result<impl Future<Output = ()>> {
+fn stop_signal() -> std::io::Result<impl Future<Output = ()>> {
     use tokio::signal::unix::{SignalKind, signal};
     let mut interrupted = signal(SignalKind::interrupt())?;
     let mut terminated = signal(SignalKind::terminate())?;
@@ -281,9 +282,9 @@ fn told_to_stop() -> std::io::Result<impl Future<Output = ()>> {
     })
 }
 
-/// Hears Ctrl-C from the call on; what it returns ends with it. The second ends the process at once.
+/// Listens for Ctrl-C from this call on; the future completes with it. The second ends the process.
 #[cfg(windows)]
-fn told_to_stop() -> std::io::Result<impl Future<Output = ()>> {
+fn stop_signal() -> std::io::Result<impl Future<Output = ()>> {
     let mut interrupted = tokio::signal::windows::ctrl_c()?;
     Ok(async move {
         interrupted.recv().await;

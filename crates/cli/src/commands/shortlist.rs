@@ -12,11 +12,11 @@ use abridge_translate::shortlist::{FILE, Shortlist, ShortlistSettings};
 use anyhow::bail;
 use clap::Args;
 
-/// Writes a model directory whose translations are made of a short list of words, which is faster.
+/// Writes a model directory that chooses words from a shortlist, which is faster.
 ///
-/// For each sentence these are the words that its own words often become, as learnt from the data
-/// that the model was trained on, and those that are common everywhere. Probabilities are those
-/// among the words of the list. Scoring, sampling, and devices other than the CPU use all words.
+/// For each sentence the list holds likely translations of its words, as learnt from the data that
+/// the model was trained on, and words that are common everywhere. Probabilities are normalised
+/// over the list. Scoring, sampling, and devices other than the CPU use all words.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   abridge shortlist --model demo/models/grouping --data demo/data demo/models/grouping-short
@@ -30,13 +30,13 @@ pub struct ShortlistArguments {
     /// The model directory.
     #[arg(long, value_name = "DIR")]
     model: PathBuf,
-    /// What `abridge prepare` wrote: the data that the model was trained on.
+    /// The prepared data that the model was trained on.
     #[arg(long, value_name = "DIR")]
     data: PathBuf,
     /// The most frequent words, which are on every list.
     #[arg(long, value_name = "COUNT", default_value_t = ShortlistSettings::default().common)]
     common: usize,
-    /// Words for each word of a sentence.
+    /// Candidates for each word of a sentence.
     #[arg(long, value_name = "COUNT", default_value_t = ShortlistSettings::default().per_word)]
     per_word: usize,
     /// The model directory to write.
@@ -44,7 +44,7 @@ pub struct ShortlistArguments {
 }
 
 impl ShortlistArguments {
-    /// Learns which words become which, and writes.
+    /// Learns a translation lexicon and writes the directory.
     pub fn run(&self) -> anyhow::Result<()> {
         let output = ModelDirectory::begin_new(&self.output)?;
         let model = ModelDirectory::open(&self.model)?;
@@ -53,7 +53,7 @@ impl ShortlistArguments {
             let tokenizer = Tokenizer::load(&self.model, name)?;
             if let Some(difference) = tokenizer.difference(&data.tokenizer(side)?) {
                 bail!(
-                    "the {name} vocabulary of the model is not that of {}: {difference}; give the \
+                    "the {name} vocabulary of the model differs from {}: {difference}; give the \
                      data that the model was trained on",
                     self.data.display()
                 );
@@ -61,7 +61,7 @@ impl ShortlistArguments {
         }
         let pairs = data.split("train")?;
         let lexicon = Lexicon::learn(&pairs, &mut |round, of| {
-            tell!("learning which words become which: round {round} of {of}");
+            tell!("learning word translations: round {round} of {of}");
         })?;
         let settings = ShortlistSettings { common: self.common, per_word: self.per_word };
         let shortlist = Shortlist::new(&lexicon, &pairs, settings);

@@ -16,11 +16,11 @@ use serde::Serialize;
 
 use super::contrast::probability;
 
-/// Tags the words of translations that depend on context, and compares them with the reference's.
+/// Tags the words of translations that depend on context, and compares them with the reference.
 ///
 /// Pronouns, formality, lexical cohesion, verb form and ellipsis, after MuDA, by rules without a
-/// parser; the source is English. Give the translation of a model without context first and that
-/// with context second: the table has the F1 of tagged words of each, and tests the difference.
+/// parser; the source is English. Give the translation without context first and the one with
+/// context second: the table has the F1 of tagged words of each, and tests the difference.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   abridge tags without.de with.de --source test.en --reference test.de --language de
@@ -51,7 +51,7 @@ pub struct Tags {
     /// Prints the first N lines of the reference with their tagged words.
     #[arg(long, value_name = "N")]
     show: Option<usize>,
-    /// How many of a set's annotated words the rules find: a set of ctxPro, or a contrastive set.
+    /// Counts how many annotated words of a set the rules find: a ctxPro set or a contrastive set.
     #[arg(long, value_name = "SET", conflicts_with_all = ["hypotheses", "reference", "source"])]
     annotated: Option<PathBuf>,
     /// The seed of the tests.
@@ -94,7 +94,7 @@ impl Tags {
             let documents = test_set.documents.as_ref();
             tag_report(sources, lines, &references, documents, self.language)
         };
-        // The reference beside itself counts its words.
+        // Comparing the reference with itself counts its tagged words.
         let own = report(&references)?;
         let mut reports: Vec<(String, TagReport)> = Vec::new();
         for system in &test_set.systems {
@@ -219,7 +219,7 @@ fn f_score(report: &TagReport, tag: Tag) -> f64 {
     found.map_or(0.0, |(_, counts)| counts.f_score())
 }
 
-/// The annotated words of a set of ctxPro or of a contrastive set.
+/// The annotated words of a ctxPro set or a contrastive set.
 fn annotated(path: &Path) -> anyhow::Result<Vec<AnnotatedWord>> {
     if let Ok(set) = CtxProSet::read(path) {
         let word = |item: CtxProItem| AnnotatedWord {
@@ -235,7 +235,7 @@ fn annotated(path: &Path) -> anyhow::Result<Vec<AnnotatedWord>> {
         found = found.or(ContrastiveSet::read(&ContrastiveInput::new(path, "en", target)).ok());
     }
     let set = found.with_context(|| {
-        format!("{}: neither a set of ctxPro nor a contrastive set", path.display())
+        format!("{}: neither a ctxPro set nor a contrastive set", path.display())
     })?;
     let word = |mut item: ContrastiveItem| {
         let pronoun = item.pronoun?;

@@ -38,7 +38,7 @@ pub struct Train {
     /// A directory that `abridge prepare` wrote.
     #[arg(long, value_name = "DIR")]
     data: PathBuf,
-    /// The directory of the run: checkpoints, metrics and, in the end, the model.
+    /// The directory of the run: checkpoints, metrics and, at the end, the model.
     #[arg(long, value_name = "DIR", required_unless_present = "dry_run")]
     run: Option<PathBuf>,
     /// The recipe; without one, the paper's.
@@ -47,17 +47,17 @@ pub struct Train {
     /// A setting of the recipe, for instance optimisation.schedule.peak=1e-3; may be repeated.
     #[arg(long = "set", value_name = "KEY=VALUE")]
     settings: Vec<String>,
-    /// A model directory whose weights a new run starts from; what it lacks is initialised. A
-    /// sentence-level model may start any other.
+    /// A model directory whose weights a new run starts from; weights that it lacks are
+    /// initialised. Any model can start from a sentence-level one.
     #[arg(long, value_name = "DIR")]
     from: Option<PathBuf>,
     /// A contrastive set whose accuracy each validation reports (validation.contrastive).
     #[arg(long, value_name = "PATH")]
     contrastive: Option<PathBuf>,
-    /// Resumes even if the recipe or the data are not those that the run was started with.
+    /// Resumes even if the recipe or the data have changed since the run was started.
     #[arg(long)]
     force: bool,
-    /// Workers, each with a micro-batch on one core; as many as there are cores by default.
+    /// Workers, each with a micro-batch on one core; one per core by default.
     #[arg(long, value_name = "COUNT")]
     workers: Option<usize>,
     /// Where to compute.
@@ -66,7 +66,7 @@ pub struct Train {
     /// Prints what would be trained, tries one update, and trains nothing.
     #[arg(long)]
     dry_run: bool,
-    /// Prints only the end.
+    /// Prints only the final summary.
     #[arg(long, short)]
     quiet: bool,
 }
@@ -84,11 +84,11 @@ impl Train {
             let estimate = Estimate::make(&recipe, &self.data, &device, self.workers, from)?;
             return dry_run::describe(&recipe, &estimate);
         }
-        let run = self.run.as_deref().context("--run is needed")?;
+        let run = self.run.as_deref().context("--run is missing")?;
         let ranks = join()?;
         let result = self.train(recipe, run, &device, &ranks);
         match result {
-            // The others would wait for this rank for ever.
+            // The other ranks would wait for this one forever.
             Err(error)
                 if ranks.count() > 1 && !matches!(crate::exit::kind(&error), Kind::Signal(_)) =>
             {
@@ -116,7 +116,7 @@ impl Train {
         };
         let model = run.join("model");
         if ranks.is_leader() && model.exists() {
-            // What cannot be replaced is found now rather than when there is a model to write.
+            // Find out now, not after training, if the model directory cannot be replaced.
             drop(begin_model(&model)?);
         }
         let mut training = Training::open(recipe, &paths, device, options)?;
@@ -136,7 +136,7 @@ impl Train {
     }
 }
 
-/// The processes of this run: one, unless MPI is there and started more.
+/// The processes of this run: one, unless MPI started more.
 fn join() -> anyhow::Result<Rc<dyn Ranks>> {
     #[cfg(feature = "mpi")]
     let ranks = abridge_train::MpiRanks::join()?;
@@ -160,8 +160,8 @@ fn summarise(training: &Training, run: &Path, ending: Ending) -> anyhow::Result<
     training.write_model(&out)?;
     let mut stdout = std::io::stdout().lock();
     let why = match ending {
-        Ending::Patience => "the validation loss does not fall any more",
-        _ => "the limit of the recipe is reached",
+        Ending::Patience => "the validation loss no longer falls",
+        _ => "the recipe's limit is reached",
     };
     writeln!(stdout, "{why}: {} updates", state.update)?;
     if state.skipped > 0 {
@@ -177,7 +177,7 @@ fn summarise(training: &Training, run: &Path, ending: Ending) -> anyhow::Result<
     Ok(())
 }
 
-/// A flag that a signal sets, and which signal it was. A second one ends the process.
+/// A flag that a signal sets, and which signal it was. A second signal ends the process.
 pub fn listen() -> anyhow::Result<(Arc<AtomicBool>, Arc<AtomicUsize>)> {
     use signal_hook::consts::{SIGINT, SIGTERM};
     let stop = Arc::new(AtomicBool::new(false));

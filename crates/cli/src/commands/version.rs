@@ -1,11 +1,11 @@
-//! `abridge --version --verbose`: which program this is, and what it found here.
+//! `abridge --version --verbose`: the version, and what speed depends on.
 
 use std::io::Write;
 
 use abridge_model::DeviceKind;
 use abridge_model::ops::{Bf16Kind, Instructions, Int8Path};
 
-/// Prints the version and what speed depends on.
+/// Prints the version, processor features, threads and devices.
 pub fn run() -> anyhow::Result<()> {
     let mut out = std::io::stdout().lock();
     writeln!(out, "abridge {}", env!("CARGO_PKG_VERSION"))?;

@@ -15,7 +15,7 @@ use crate::process::{self, Process, metric, request, serve_at, write_model};
 /// Where the replicas are; all have the same port, as in a network of containers.
 const REPLICAS: [[u8; 4]; 2] = [[127, 0, 0, 1], [127, 0, 0, 2]];
 
-/// A name server that knows one thing: the addresses of the replicas, whatever the name.
+/// A name server that answers every name with the addresses of the replicas.
 struct Names {
     address: String,
     is_ended: Arc<AtomicBool>,
@@ -45,8 +45,8 @@ impl Drop for Names {
     }
 }
 
-/// The answer to a question of one name (RFC 1035, section 4): both addresses to a question for
-/// addresses of four bytes, nothing to any other.
+/// The answer to a query for one name (RFC 1035, section 4): both addresses for type A, nothing for
+/// any other type.
 fn answer(question: &[u8]) -> Vec<u8> {
     // The name begins after twelve bytes and ends with an empty label; type and class follow.
     let end = 12 + question[12..].iter().position(|byte| *byte == 0).unwrap() + 1;
@@ -62,7 +62,7 @@ fn answer(question: &[u8]) -> Vec<u8> {
     answer
 }
 
-/// Starts nginx with the file of the documentation; only its addresses are others.
+/// Starts nginx with the documented configuration; only the addresses differ.
 fn nginx(directory: &Path, names: &str, replicas: u16) -> Process {
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/deploy/nginx.conf");
     let mut text = std::fs::read_to_string(file).unwrap();
@@ -105,7 +105,7 @@ fn common_port() -> u16 {
 
 #[test]
 #[ignore = "needs nginx and redis-server; .ci/run runs it"]
-fn documents_go_on_behind_a_balancer_when_a_replica_is_killed() {
+fn documents_continue_behind_a_balancer_when_a_replica_is_killed() {
     let directory = tempfile::tempdir().unwrap();
     let model = directory.path().join("model");
     let document: Vec<String> =
@@ -145,15 +145,15 @@ fn documents_go_on_behind_a_balancer_when_a_replica_is_killed() {
     found.extend(document[20..].iter().map(next));
     assert_eq!(json!(found), expected["translations"]);
 
-    // Events come as they are sent: the first, a few bytes that a buffer would keep, long before the
-    // sentences.
+    // Events arrive as they are sent: the first, a few bytes that a buffer would hold back, comes
+    // long before the sentences.
     let options = json!({"beam": 16, "max_length": 300});
     let slow = json!({"sentences": &document[..4], "stream": true, "options": options});
     let (first, last) = stream(&balancer, &slow);
     println!("the first event after {first:?}, the last after {last:?}");
     assert!(first * 2 < last, "{first:?} {last:?}");
 
-    // A page that the browser has from the balancer may use it; another may not.
+    // A page that was loaded from the balancer may use it; another may not.
     let same = format!("http://{}", balancer.address);
     for (origin, expected) in [(same.as_str(), 200), ("http://evil.example", 403)] {
         assert_eq!(post_from(&balancer, origin), expected, "{origin}");

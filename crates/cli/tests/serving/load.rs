@@ -1,4 +1,4 @@
-//! Load: ten times what fits, ten thousand requests, a document without end.
+//! Load: ten times the capacity, ten thousand requests, a very long document.
 
 use std::collections::BTreeMap;
 use std::io::Write;
@@ -15,8 +15,9 @@ use crate::process::{Process, request, serve, write_model_of};
 /// A server gives unused memory back within five seconds of its last request.
 const SETTLED: Duration = Duration::from_secs(12);
 
-/// As much memory as a model that people train on a laptop, so that a tenth and a hundredth of it are
-/// more than the buffers of a few connections; in one layer, because this is about memory, not speed.
+/// A model with as much memory as one trained on a laptop, so that a tenth and a hundredth of it
+/// are more than the buffers of a few connections; with one layer, because memory matters here, not
+/// speed.
 pub fn write_small_model(path: &Path) {
     let small = Preset::Grouping.config(ModelSize::Small, 16_000, 8_000, 2);
     let config = ModelConfig { encoder_layers: 1, decoder_layers: 1, ..small };
@@ -47,7 +48,7 @@ fn body(count: usize) -> Value {
     json!({"sentences": sentences(count), "options": {"beam": 2, "max_length": 12}})
 }
 
-/// Clients that ask again and again until the time is over; how often each status came.
+/// Clients that send requests until the time is over; returns how often each status came.
 fn storm(server: &Process, clients: usize, time: Duration, count: usize) -> BTreeMap<u16, usize> {
     let statuses = Mutex::new(BTreeMap::new());
     let started = Instant::now();
@@ -82,13 +83,13 @@ fn leave(server: &Process, body: &Value) {
 
 #[test]
 #[ignore = "takes minutes; .ci/run runs it"]
-fn ten_times_overload_is_borne_and_leaves_nothing_behind() {
+fn ten_times_overload_is_survived_without_a_leak() {
     let directory = tempfile::tempdir().unwrap();
     let model = directory.path().join("model");
     write_small_model(&model);
     let few = ["--max-at-work", "4", "--max-waiting", "8", "--max-wait", "0.3"];
     let server = serve(&model, &few);
-    // Twelve fit: a server that is used as it should be. Then a hundred and twenty come.
+    // Twelve clients fit, which is normal use. Then a hundred and twenty come.
     storm(&server, 12, Duration::from_secs(10), 16);
     let before = settled(&server);
     let statuses = storm(&server, 120, Duration::from_secs(30), 16);
@@ -102,7 +103,7 @@ fn ten_times_overload_is_borne_and_leaves_nothing_behind() {
 
 #[test]
 #[ignore = "takes minutes; .ci/run runs it"]
-fn ten_thousand_requests_and_a_document_of_ten_thousand_sentences_leave_nothing_behind() {
+fn ten_thousand_requests_and_a_document_of_ten_thousand_sentences_do_not_leak() {
     let directory = tempfile::tempdir().unwrap();
     let model = directory.path().join("model");
     write_small_model(&model);
@@ -130,8 +131,8 @@ fn ten_thousand_requests_and_a_document_of_ten_thousand_sentences_leave_nothing_
         assert_eq!(status, 200, "{answer}");
         request(&server, "GET", &path, &Value::Null).1["bytes"].as_u64().unwrap()
     };
-    // A server that has seen as much of both kinds of work as is measured: each thread's part of the
-    // allocator has then the pages it will use, and what is still added is lost memory.
+    // First as much of both kinds of work as is measured: then each thread's part of the allocator
+    // has the pages that it needs, and any further growth is a leak.
     let (begun, rest) = document.split_at(10_000);
     ask(10_000);
     sizes.extend(begun.chunks(256).map(read));

@@ -1,6 +1,6 @@
-//! `abridge serve` as a process: how it ends, how it bears load, how replicas share documents.
+//! `abridge serve` as a process: how it ends, how it handles load, how replicas share documents.
 //!
-//! What needs a Redis server or minutes runs only on request: `.ci/run` asks for it.
+//! Tests that need a Redis server or minutes run only on request; `.ci/run` runs them.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod balancer;
@@ -44,17 +44,17 @@ fn a_second_signal_ends_at_once() {
         let head =
             "POST /v1/translate HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json";
         write!(stream, "{head}\r\nContent-Length: {}\r\n\r\n{body}", body.len()).unwrap();
-        // Its first event has come, so it is at work.
+        // Its first event has arrived, so the request is running.
         stream.read_exact(&mut [0; 200]).unwrap();
         let process = server.child.id().to_string();
         let tell =
             || assert!(Command::new("kill").args([signal, &process]).status().unwrap().success());
         tell();
-        // It has heard the first when it accepts nobody any more.
+        // The server has received the first signal once it accepts no more connections.
         while std::net::TcpStream::connect(&server.address).is_ok() {
             std::thread::sleep(std::time::Duration::from_millis(10));
         }
-        assert!(server.child.try_wait().unwrap().is_none(), "it lets the request end");
+        assert!(server.child.try_wait().unwrap().is_none(), "it lets the request finish");
         tell();
         assert_eq!(server.child.wait().unwrap().code(), Some(code));
     }
@@ -84,7 +84,7 @@ fn mistakes_are_explained() {
     assert!(code == Some(1) && message.contains("two models"), "{message}");
     let (code, message) = refused(&["--model", model, "--sessions", "redis://127.0.0.1:1/0"]);
     assert!(code == Some(1) && message.contains("Redis"), "{message}");
-    // Numbers with which it could not start, or would answer nobody.
+    // Values with which it could not start or could not answer.
     for (flag, value) in [
         ("--threads", "100000"),
         ("--threads", "0"),
@@ -99,7 +99,7 @@ fn mistakes_are_explained() {
     }
     for keys in ["", "\n# none yet\n"] {
         let (code, message) = refused_with(Some(keys), &["--model", model]);
-        assert!(code == Some(1) && message.contains("ABRIDGE_KEYS has no key"), "{message}");
+        assert!(code == Some(1) && message.contains("ABRIDGE_KEYS contains no key"), "{message}");
     }
 }
 

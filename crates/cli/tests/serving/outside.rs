@@ -1,4 +1,4 @@
-//! Clients that nobody here wrote: schemathesis and LibreTranslate's own.
+//! Third-party clients: schemathesis and LibreTranslate's own.
 //!
 //! `ABRIDGE_CLIENTS` names the directory of their programs, the `bin` of a virtual environment with
 //! `schemathesis` and `libretranslatepy`; `.ci/run` makes one.
@@ -25,7 +25,7 @@ fn server(more: &[&str]) -> (tempfile::TempDir, Process) {
 #[test]
 #[ignore = "needs schemathesis; .ci/run runs it"]
 fn schemathesis_finds_no_failure_in_thousands_of_requests() {
-    // Random networks never end a sentence, and generated ones are many.
+    // Random networks never end a sentence, and many sentences are generated.
     let (_directory, server) =
         server(&["--max-tokens", "64", "--max-segments", "16", "--max-beam", "2"]);
     let output = Command::new(programs().join("schemathesis"))

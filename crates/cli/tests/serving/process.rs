@@ -75,7 +75,7 @@ pub fn serve_at(listen: &str, model: &Path, more: &[&str]) -> Process {
     Process { address: address.to_owned(), child }
 }
 
-/// A request and its answer; status 0 where the connection broke.
+/// A request and its answer; status 0 if the connection broke.
 pub fn request(server: &Process, method: &str, path: &str, body: &Value) -> (u16, Value) {
     request_with(server, "", method, path, body)
 }
@@ -106,7 +106,7 @@ pub fn request_with(
     (status, serde_json::from_str(body).unwrap_or(Value::Null))
 }
 
-/// A number of `/metrics`; 0 where it is not there yet.
+/// A value from `/metrics`; 0 if it is not there yet.
 pub fn metric(server: &Process, name: &str) -> u64 {
     let mut stream = TcpStream::connect(&server.address).unwrap();
     let head = "GET /metrics HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n";

@@ -1,4 +1,4 @@
-//! Two servers with one Redis server: any of them goes on with any document.
+//! Two servers with one Redis server: either of them can continue any document.
 
 use std::io::Write;
 use std::net::TcpStream;
@@ -12,7 +12,7 @@ use crate::process::{self, Process, request, request_with, serve, write_model};
 
 #[test]
 #[ignore = "needs redis-server; .ci/run runs it"]
-fn a_replica_goes_on_where_a_killed_one_was() {
+fn a_replica_takes_over_from_a_killed_one() {
     let directory = tempfile::tempdir().unwrap();
     let model = directory.path().join("model");
     let nouns = ["lamp", "river", "house", "street", "bread", "dog"];
@@ -89,7 +89,8 @@ fn a_replica_goes_on_where_a_killed_one_was() {
     assert_eq!(request(&second, "DELETE", &path, &Value::Null).0, 204);
     assert_eq!(request(&third, "GET", &path, &Value::Null).0, 410);
 
-    // While Redis is away, nothing goes on without its memory, and all is well when it is back.
+    // While Redis is down, no session continues without its memory; afterwards everything works
+    // again.
     redis.child.kill().unwrap();
     redis.child.wait().unwrap();
     assert_eq!(request(&second, "GET", "/readyz", &Value::Null).0, 503);

@@ -1,9 +1,9 @@
 //! A server under mixed load for a long time, run by hand: `.ci/soak MINUTES`.
 //!
 //! One key works hard: documents in sessions, files, streams, the largest requests. Another sends single
-//! sentences. Strangers send what is refused, or open connections and say nothing. Redis restarts. All on
-//! loopback, at a bounded rate, and every translation is compared with the one that was expected. Now and then
-//! the load pauses, and the single sentences are measured alone.
+//! sentences. Other clients send invalid requests, or open connections and send nothing. Redis
+//! restarts. All on loopback, at a bounded rate, and every translation is compared with the
+//! expected one. Now and then the load pauses, and the single sentences are measured alone.
 
 use std::collections::BTreeMap;
 use std::io::{Read, Write};
@@ -25,7 +25,7 @@ const SINGLE: &str = "single-0123456789abcdef";
 const ROUND: Duration = Duration::from_mins(1);
 const PAUSE: Duration = Duration::from_secs(15);
 
-/// What happened, by kind of request and status; 0 where a connection broke.
+/// What happened, by kind of request and status; 0 if a connection broke.
 type Counts = BTreeMap<(&'static str, u16), usize>;
 
 struct Soak {
@@ -78,7 +78,7 @@ impl Soak {
         Ok((status, body.to_owned()))
     }
 
-    /// Does something again and again, at most so often, while there is load.
+    /// Repeats an action, at most once per `every`, while there is load.
     fn while_loaded(&self, every: Duration, mut act: impl FnMut(usize)) {
         let mut number = 0;
         while !self.is_over.load(Ordering::Relaxed) {
@@ -100,8 +100,8 @@ impl Soak {
         assert_eq!(*found, json!(expected), "{kind}: lost or mixed");
     }
 
-    /// A document in several requests. While Redis is away it waits; when Redis has forgotten it, it
-    /// begins anew.
+    /// A document in several requests. While Redis is down it waits; if Redis has lost the session,
+    /// it starts over.
     fn session(&self, number: usize) {
         let (status, created) = self.ask("session", HARD, "POST", "/v1/sessions", "{}");
         if status != 201 {
@@ -138,7 +138,7 @@ impl Soak {
             let data = |line: &str| serde_json::from_str(line.strip_prefix("data: ")?).ok();
             let data: Vec<Value> = events.lines().filter_map(data).collect();
             let last = data.last().unwrap();
-            // The key's own large requests may keep it from its deadline.
+            // The key's own large requests may make it miss its deadline.
             if last["error"]["code"] == "timeout" {
                 self.note("stream", 504);
                 return;
@@ -157,7 +157,7 @@ impl Soak {
         }
     }
 
-    /// As large as is legal; it ends at its deadline.
+    /// The largest request that is allowed; it ends at its deadline.
     fn large(&self) {
         let sentence = sentences(1)[0].repeat(40);
         let options = json!({"beam": 16, "max_length": 1024});
@@ -165,7 +165,7 @@ impl Soak {
         self.ask("large", HARD, "POST", "/v1/translate", &body);
     }
 
-    /// What is refused, and clients that misbehave.
+    /// Invalid requests and misbehaving clients.
     fn bad(&self, number: usize) {
         let large = json!({"sentences": vec!["a"; 300]}).to_string();
         match number % 6 {
@@ -192,7 +192,7 @@ impl Soak {
                 let _ = stream.read(&mut [0; 100]);
             }
             _ => {
-                // Opens connections and says half of something.
+                // Opens connections and sends half a request line.
                 let strangers: Vec<_> = (0..50)
                     .filter_map(|_| {
                         let mut stream = TcpStream::connect(&self.server.address).ok()?;
@@ -224,7 +224,7 @@ impl Soak {
     }
 }
 
-/// The latency that this share of all is not above, in ms.
+/// A quantile of the latencies, in ms.
 fn at(latencies: &mut [Duration], share: f64) -> f64 {
     latencies.sort_unstable();
     let place = (latencies.len().saturating_sub(1) as f64 * share).round() as usize;
@@ -232,7 +232,7 @@ fn at(latencies: &mut [Duration], share: f64) -> f64 {
 }
 
 #[test]
-#[ignore = "takes as long as it is told; run it with .ci/soak MINUTES"]
+#[ignore = "runs for a given time; run it with .ci/soak MINUTES"]
 fn a_server_bears_mixed_load() {
     let minutes: f64 =
         std::env::var("ABRIDGE_SOAK_MINUTES").map_or(2.0, |text| text.parse().unwrap());
@@ -287,7 +287,7 @@ fn a_server_bears_mixed_load() {
             redis = Some(process::redis(directory.path(), port));
             loaded.extend(soak.single(ROUND / 2));
             soak.is_paused.store(true, Ordering::Relaxed);
-            // What is at work ends at its deadline.
+            // Running requests end at their deadline.
             std::thread::sleep(Duration::from_secs(32));
             quiet.extend(soak.single(PAUSE));
             memory.push(resident(&soak.server));

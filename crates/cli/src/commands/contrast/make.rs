@@ -11,15 +11,15 @@ use abridge_corpus::{Format, Input, read};
 use anyhow::{Context, ensure};
 use clap::Args;
 
-/// A set of fewer examples tells hardly anything.
+/// A set with fewer examples than this measures accuracy too imprecisely.
 const FEW: usize = 100;
 
 /// Makes a contrastive set from parallel documents.
 ///
 /// Takes sentences whose source has an ambiguous word (it, they) at the beginning of a clause, whose
 /// translation has exactly one pronoun of a group, and in which nothing else would have to change if
-/// another pronoun of the group stood there. The pronouns are equally frequent in the set. Rules, no
-/// parser: look at some examples before you trust it.
+/// it were replaced by another pronoun of the group. The pronouns are equally frequent in the set.
+/// This uses rules, not a parser: look at some examples before you trust it.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   abridge contrast make --source dev.en --target dev.de --training train.en --output own.json
@@ -44,32 +44,32 @@ pub struct Make {
     /// The names of the documents, one per line; found beside the source by default.
     #[arg(long, value_name = "FILE")]
     docids: Option<PathBuf>,
-    /// The format, where the name and content do not tell it.
+    /// The format; by default found from name and content.
     #[arg(long)]
     format: Option<Format>,
-    /// The pair of languages.
+    /// The language pair.
     #[arg(long, value_name = "PAIR", default_value = "en-de")]
     languages: String,
     /// A table of swaps (TOML); by default the built-in one: de, fr or pt.
     #[arg(long, value_name = "FILE")]
     swaps: Option<PathBuf>,
-    /// Source text that models are trained on: documents of which more than one in ten longer
-    /// sentences stand in it, exactly or nearly, are refused, and so are single sentences.
+    /// Source text that models are trained on. Documents are rejected if more than one in ten of
+    /// their longer sentences occur in it, exactly or nearly; so are single sentences that do.
     #[arg(long, value_name = "FILE", num_args = 1..)]
     training: Vec<PathBuf>,
-    /// Sentences that must stand before an example.
+    /// Sentences that must precede an example.
     #[arg(long, value_name = "N", default_value_t = 3)]
     least_context: usize,
-    /// Sentences of context that are kept.
+    /// Sentences of context to keep.
     #[arg(long, value_name = "N", default_value_t = 10)]
     most_context: usize,
-    /// The most examples per pronoun.
+    /// The maximum number of examples per pronoun.
     #[arg(long, value_name = "N")]
     per_word: Option<usize>,
-    /// Which examples are taken where there are more.
+    /// The seed that picks examples where there are more than needed.
     #[arg(long, default_value_t = 1)]
     seed: u64,
-    /// Where to write the set, in the JSON of ContraPro.
+    /// Where to write the set, in ContraPro's JSON.
     #[arg(long, short, value_name = "FILE")]
     output: PathBuf,
 }
@@ -79,7 +79,7 @@ impl Make {
     pub fn run(&self) -> anyhow::Result<()> {
         ensure!(
             self.most_context >= self.least_context,
-            "--most-context is {}, but {} must stand before an example",
+            "--most-context is {}, but --least-context is {}",
             self.most_context,
             self.least_context
         );
@@ -104,8 +104,8 @@ impl Make {
         }
         if self.training.is_empty() {
             tell!(
-                "warning: without --training nothing is known about what models have seen; name \
-                 the text that they are trained on"
+                "warning: without --training, examples may come from the models' training data; \
+                 name the text that they are trained on"
             );
         }
         let settings = MakeSettings {
@@ -121,7 +121,7 @@ impl Make {
         if !made.refused.is_empty() {
             let first: Vec<&str> = made.refused.iter().take(5).map(String::as_str).collect();
             tell!(
-                "note: {} of {} documents are in the training data and were refused: {}{}",
+                "note: {} of {} documents are in the training data and were rejected: {}{}",
                 made.refused.len(),
                 corpus.documents.len(),
                 first.join(", "),
@@ -144,7 +144,7 @@ impl Make {
         if count < FEW {
             // Half the examples right: 1.96 · √(0.25 / n).
             tell!(
-                "warning: {count} examples tell an accuracy to ± {:.0} points only; give more text",
+                "warning: {count} examples give accuracy only to ± {:.0} points; give more text",
                 98.0 / (count as f64).sqrt()
             );
         }
@@ -165,7 +165,7 @@ impl Make {
 }
 
 impl Make {
-    /// Where the set goes; refused, before the work, where it cannot be.
+    /// The output file; fails, before the work, if it cannot be written.
     fn output_file(&self) -> anyhow::Result<OutputFile> {
         let mut outputs = Outputs::new();
         outputs.reading(&self.source).reading(&self.target);

@@ -21,19 +21,19 @@ use clap::{Args, Subcommand};
 
 pub use text::{probability, table};
 
-/// What a signature calls the score of a candidate.
+/// The name of a candidate's score in signatures.
 const SCORE: &str = "mean-token-log-probability";
-/// The languages of a set where neither the user nor the model says.
+/// The languages of a set if neither the user nor the model names them.
 const LANGUAGES: &str = "en-de";
-/// What every result needs beside it.
+/// The controls that are scored by default.
 const DEFAULT_CONTROLS: &str = "none,random";
 
 /// Scores the candidates of a contrastive set and counts how often the reference wins.
 ///
 /// A candidate's score is its log-probability per token, the end included; an example is right if
-/// its reference scores strictly higher than every alternative. Beside the true context the examples
-/// are scored with contexts that say something else (--controls): a gain that these give, too, does
-/// not come from what the context says.
+/// its reference scores strictly higher than every alternative. Besides the true context, examples
+/// are scored with other contexts (--controls): a gain that these give as well does not come from
+/// what the context says.
 #[derive(Debug, Args)]
 #[command(
     args_conflicts_with_subcommands = true,
@@ -41,7 +41,7 @@ const DEFAULT_CONTROLS: &str = "none,random";
     after_help = "Examples:
   abridge contrast --model runs/grouping/model --set practice/text/contrastive.json
 
-  # ContraPro with its documents; scores are kept, and a run that was stopped goes on
+  # ContraPro with its documents; scores are kept, so an interrupted run resumes
   abridge contrast --model runs/grouping/model --set contrapro.json --documents documents \\
     --scores grouping.scores
 
@@ -52,7 +52,7 @@ const DEFAULT_CONTROLS: &str = "none,random";
   abridge contrast --model runs/grouping/model --against runs/sentence/model --set contrapro.json
   abridge contrast --model runs/grouping/model --against sentence.scores --set contrapro.json
 
-  # A set of one's own, from any parallel documents
+  # Your own set, from any parallel documents
   abridge contrast make --source dev.en --target dev.de --training train.en --output own.json
 
   # The large English-French set, with less context than the model can take
@@ -70,10 +70,10 @@ pub struct Contrast {
     /// The folder of the documents that ContraPro's JSON refers to.
     #[arg(long, value_name = "DIR")]
     documents: Option<PathBuf>,
-    /// The pair of languages of the set; by default the model's.
+    /// The language pair of the set; by default the model's.
     #[arg(long, value_name = "PAIR")]
     languages: Option<String>,
-    /// The language of the translations, for a model that knows several.
+    /// The language of the translations, for a multilingual model.
     #[arg(long, value_name = "CODE")]
     to: Option<String>,
     /// Sentences of context; by default as many as the model was trained with. More are possible,
@@ -84,15 +84,15 @@ pub struct Contrast {
     /// `all`, or `off`.
     #[arg(long, value_name = "NAMES", default_value = DEFAULT_CONTROLS)]
     controls: String,
-    /// Which sentences the random context is made of.
+    /// The seed that picks sentences for the random context.
     #[arg(long, default_value_t = 1)]
     seed: u64,
     /// Another model directory, or a file of its scores, to compare with.
     #[arg(long, value_name = "PATH")]
     against: Option<PathBuf>,
     /// Writes all scores, one per line, in the order of the set's candidates, and those of each
-    /// control to FILE.CONTROL. Until all are there they are kept in FILE.part, from which the same
-    /// command goes on.
+    /// control to FILE.CONTROL. An interrupted run leaves them in FILE.part, from which the same
+    /// command resumes.
     #[arg(long, value_name = "FILE")]
     scores: Option<PathBuf>,
     /// Prints one JSON object instead of the table.
@@ -168,7 +168,7 @@ impl Contrast {
         Ok(())
     }
 
-    /// Refuses, before the work, to keep scores where they cannot be.
+    /// Fails, before the work, if the scores cannot be written.
     fn check_outputs(&self) -> anyhow::Result<()> {
         let Some(scores) = &self.scores else { return Ok(()) };
         let mut outputs = Outputs::new();
@@ -197,7 +197,7 @@ impl Contrast {
         Ok(set)
     }
 
-    /// The controls that are asked for and make sense for the model and the set.
+    /// The requested controls that make sense for the model and the set.
     fn controls(
         &self,
         translator: &Translator,
@@ -220,7 +220,7 @@ impl Contrast {
                 Ok(0) => tell!("note: the control `{control}` changes no context of the set"),
                 Ok(_) => kept.push(control),
                 Err(error) if asked => return Err(error.into()),
-                Err(error) => tell!("note: without the control `{control}`: {error}"),
+                Err(error) => tell!("note: skipping the control `{control}`: {error}"),
             }
         }
         Ok(kept)
@@ -231,7 +231,7 @@ impl Contrast {
         self.context_size.map_or(most, |size| size.min(most))
     }
 
-    /// The scores of a model with the true context and each control; with `keep`, written there.
+    /// The scores of a model with the true context and each control; written to `keep`, if given.
     fn score(
         &self,
         translator: &Translator,
@@ -263,7 +263,7 @@ impl Contrast {
         Ok((scores, identity))
     }
 
-    /// The scores to compare with, and what they are of.
+    /// The scores to compare with, and their signature or file.
     fn other(&self, path: &Path, set: &ContrastiveSet) -> anyhow::Result<(Scores, String)> {
         if path.is_file() {
             return Ok((read_scores(path, set)?, path.display().to_string()));

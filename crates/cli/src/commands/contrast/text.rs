@@ -1,4 +1,4 @@
-//! Contrastive results as tables for people.
+//! Contrastive results as readable tables.
 
 use abridge_evaluate::{
     Accuracy, ContrastiveComparison, ContrastiveReport, ControlReport, MeanAccuracy,
@@ -63,7 +63,7 @@ pub fn crossed(report: &ContrastiveReport) -> String {
     parts.concat() + "\n"
 }
 
-/// The true context beside each control, with what may be said about them.
+/// The true context beside each control, with the conclusion that the tests allow.
 pub fn control_table(truth: &ContrastiveReport, controls: &ControlReport) -> String {
     let mut parts = vec![format!(
         "{:<14} {:>8} {:>8} {:>24} {:>9} {:>9}\n",
@@ -127,7 +127,7 @@ fn width<'a>(names: impl Iterator<Item = &'a String>) -> usize {
     names.map(|name| name.chars().count()).max().unwrap_or_default().max(14)
 }
 
-/// Four decimals say nothing about a small probability.
+/// Formats a p-value, in scientific notation if it is small.
 pub fn probability(p: f64) -> String {
     if p < 1e-4 { format!("{p:.1e}") } else { format!("{p:.4}") }
 }

@@ -14,7 +14,7 @@ pub fn describe(recipe: &TrainRecipe, estimate: &Estimate) -> anyhow::Result<()>
     let mut row = |name: &str, value: String| writeln!(out, "{name:<24} {value}");
     row("parameters", estimate.parameters.to_string())?;
     if estimate.learning < estimate.parameters {
-        row("  that learn", estimate.learning.to_string())?;
+        row("  trainable", estimate.learning.to_string())?;
     }
     row("sentences per epoch", estimate.sentences.to_string())?;
     let context = 100.0 * estimate.context_share();

@@ -1,4 +1,4 @@
-//! Shows how a run goes: a bar on a terminal, lines elsewhere.
+//! Shows the progress of a run: a bar on a terminal, lines elsewhere.
 
 use std::io::{IsTerminal, Write};
 use std::time::Instant;
@@ -7,17 +7,17 @@ use abridge_train::{Event, PerToken, Training, learning_count};
 use burn::module::Module;
 use indicatif::{ProgressBar, ProgressStyle};
 
-/// Without a terminal there is a line every so often: after this many updates.
+/// Without a terminal, a line is printed every so many updates.
 const LINES_EVERY: u64 = 20;
 
-/// Turns events into what a person sees.
+/// Displays events to the user.
 pub struct Watcher {
     bar: Option<ProgressBar>,
     quiet: bool,
     tokens: usize,
     epoch_updates: u64,
     last_update: Option<u64>,
-    /// When this process began, and after which update.
+    /// When this process started, and after which update.
     began: (Instant, u64),
 }
 
@@ -101,7 +101,7 @@ impl Watcher {
                 for (name, of) in corpora {
                     let seen = seen.get(name).map_or_else(String::new, |seen| {
                         let percent = 100.0 * seen.share;
-                        format!(", {percent:.1} % of what was seen, {:.2} passes", seen.passes)
+                        format!(", {percent:.1} % of the tokens seen, {:.2} passes", seen.passes)
                     });
                     let PerToken { loss, perplexity } = of;
                     self.say(&format!(
@@ -128,7 +128,7 @@ impl Watcher {
         format!("{} left{of}", duration(seconds))
     }
 
-    /// Names of parameters; layers that are alike are named once.
+    /// Prints names of parameters; similar layers are named once.
     fn name(&self, what: &str, parameters: &[String]) {
         let mut patterns: Vec<String> = Vec::new();
         for parameter in parameters {
@@ -149,12 +149,12 @@ impl Watcher {
         match &self.bar {
             _ if self.quiet => {}
             Some(bar) => bar.println(text),
-            // Progress is for people: it goes to standard error, and nobody may be there.
+            // Progress goes to standard error; failing to print it is not an error.
             None => drop(writeln!(std::io::stderr(), "{text}")),
         }
     }
 
-    /// Takes the bar away.
+    /// Removes the bar.
     pub fn finish(&self) {
         if let Some(bar) = &self.bar {
             bar.finish_and_clear();
@@ -162,7 +162,7 @@ impl Watcher {
     }
 }
 
-/// Hours, minutes and seconds, as far as they matter.
+/// A duration in at most two units.
 pub fn duration(seconds: u64) -> String {
     match (seconds / 3600, seconds / 60 % 60, seconds % 60) {
         (0, 0, seconds) => format!("{seconds} s"),

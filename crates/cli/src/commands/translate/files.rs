@@ -19,10 +19,10 @@ use super::render::{Place, Record, record};
 use super::writing::{Complete, Writer, writing};
 use super::{Mode, Translate};
 
-/// Notes of a file that are listed; the rest is counted.
+/// The most notes that are listed for a file; the rest are counted.
 const LISTED_NOTES: usize = 20;
-/// Files are translated together until they have so many sentences: enough that small files keep all
-/// threads busy, and few enough that the memory does not depend on the number of files.
+/// Files are translated together until they have this many sentences: enough that small files keep
+/// all threads busy, and few enough that memory use does not depend on the number of files.
 const TOGETHER: usize = 2048;
 /// Bytes of files that are kept in memory between a first look and their translation. Others are read
 /// again.
@@ -31,24 +31,24 @@ const KEPT: u64 = 64 << 20;
 /// A file that was found to be readable.
 pub struct Job {
     listed: Listed,
-    /// What it holds, where it is kept.
+    /// Its content, if kept in memory.
     content: Option<Content>,
 }
 
 enum Content {
     Corpus(Corpus),
-    /// Running text, which is cut when the language is known.
+    /// Running text, which is split into sentences when the language is known.
     Text(String),
 }
 
-/// How translations are put together again.
+/// How translations are put back together.
 enum Layout {
     Corpus(Corpus),
-    /// With the text as it was.
+    /// With the original text.
     Prose(Prose, String),
 }
 
-/// A file on its way.
+/// A file in progress.
 struct Task {
     listed: Listed,
     header: Header,
@@ -58,10 +58,10 @@ struct Task {
     sentences: usize,
     /// The document that is being translated, and the number of its first sentence.
     at: (usize, usize),
-    /// What is finished of it.
+    /// Its finished sentences.
     records: Vec<Record>,
     partial: Option<Partial>,
-    /// Whether another one follows on standard output.
+    /// Whether another file follows on standard output.
     is_followed: bool,
 }
 
@@ -73,7 +73,7 @@ pub fn read_all(arguments: &Translate, inputs: &[PathBuf]) -> anyhow::Result<Vec
     let mut kept = 0;
     for listed in listed {
         let content = Content::read(arguments, &listed.input)?;
-        // What is no file can be read only once.
+        // Anything but a regular file can be read only once.
         let file = std::fs::metadata(&listed.input).ok().filter(std::fs::Metadata::is_file);
         let bytes = file.map_or(0, |file| file.len());
         kept += bytes;
@@ -103,7 +103,7 @@ pub fn run(
     let (mut waiting, sentences) = run.survey(jobs)?;
     let finished = files - waiting.len();
     if finished > 0 && !arguments.quiet {
-        tell!("{finished} of {files} files are there already");
+        tell!("{finished} of {files} files are already finished");
     }
     run.bar = crate::progress::counter(sentences, "sentences", arguments.quiet);
     let written = writing(|writer| {
@@ -123,13 +123,13 @@ struct Run<'a> {
     mode: Mode,
     /// The language of prose.
     language: &'a str,
-    /// What finished sentences depend on, beside input and model.
+    /// What finished sentences depend on, besides input and model.
     key: String,
     bar: ProgressBar,
 }
 
 impl Run<'_> {
-    /// Leaves out what is finished, and counts the sentences of the rest.
+    /// Leaves out finished files, and counts the sentences of the rest.
     fn survey(&self, jobs: Vec<Job>) -> anyhow::Result<(VecDeque<Job>, usize)> {
         let mut waiting = VecDeque::with_capacity(jobs.len());
         let mut sentences = 0;
@@ -150,7 +150,7 @@ impl Run<'_> {
         Ok((waiting, sentences))
     }
 
-    /// The documents of a file, and what is needed to put their translations in their place.
+    /// The documents of a file, and the layout that their translations go back into.
     fn cut(&self, job: &mut Job) -> anyhow::Result<(Vec<Vec<String>>, Layout)> {
         let content = match job.content.take() {
             Some(content) => content,
@@ -179,7 +179,7 @@ impl Run<'_> {
         }
     }
 
-    /// Translates the next files together. One that was begun earlier is translated by itself.
+    /// Translates the next files together. A file to be resumed is translated by itself.
     fn translate(&self, waiting: &mut VecDeque<Job>, writer: &Writer<'_>) -> anyhow::Result<()> {
         let mut documents = Vec::new();
         let mut tasks: VecDeque<Task> = VecDeque::new();
@@ -201,7 +201,7 @@ impl Run<'_> {
         self.translate_together(&documents, tasks, writer)
     }
 
-    /// What is to be resumed of a file, if anything.
+    /// The output of a file that is to be resumed, if it is.
     fn begun<'a>(&self, listed: &'a Listed) -> Option<&'a Path> {
         let output = listed.output.as_ref().filter(|output| output.is_file())?.path();
         (self.arguments.resume && partial_of(output).exists()).then_some(output)
@@ -226,7 +226,7 @@ impl Run<'_> {
         let sentences = documents.iter().map(Vec::len).sum();
         records.truncate(sentences);
         if !records.is_empty() {
-            self.tell(&format!("{} of {sentences} sentences are there already", records.len()));
+            self.tell(&format!("{} of {sentences} sentences are already finished", records.len()));
         }
         self.bar.inc(records.len() as u64);
         let documents = first..first + documents.len();
@@ -287,8 +287,8 @@ impl Run<'_> {
         if self.translator.model().config().target_context {
             record.translation = Some(translation.into_text());
         }
-        // Where the output is not a file there is nothing beside it to keep. Opened now, so that only
-        // one is open at a time.
+        // Only an output that is a file has a partial file beside it. Opened now, so that only one
+        // is open at a time.
         if let (None, Some(output)) = (&task.partial, &task.listed.output)
             && output.is_file()
         {
@@ -328,7 +328,7 @@ impl Run<'_> {
             let (header, partial) = (task.header, task.partial);
             return writer.write(Complete { output, record, header, bytes, partial });
         }
-        // The first line of the next one is not the end of the last line of this one.
+        // The next file starts on a new line.
         if task.is_followed && bytes.last().is_some_and(|&byte| byte != b'\n') {
             bytes.push(b'\n');
         }
@@ -337,7 +337,7 @@ impl Run<'_> {
         Ok(out.flush()?)
     }
 
-    /// Lists what was translated in parts or may lack its end, with lines.
+    /// Lists sentences that were translated in parts or may lack their end, with line numbers.
     fn report(&self, input: &Path, layout: &Layout, documents: &[Vec<String>], records: &[Record]) {
         let places = documents.iter().enumerate();
         let places =

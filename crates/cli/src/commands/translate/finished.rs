@@ -1,4 +1,4 @@
-//! What remembers that a translation among many is finished: `.abridge/NAME.json` beside it.
+//! The record that one of many translations is finished: `.abridge/NAME.json` beside it.
 //!
 //! One file for each output, so that several machines can work in one folder.
 
@@ -12,14 +12,14 @@ use super::partial::{Header, partial_of};
 
 /// The folder of the records.
 const FOLDER: &str = ".abridge";
-/// A record is some hundred bytes.
+/// The largest record that is read; they have a few hundred bytes.
 const LARGEST: u64 = 1 << 20;
 
 /// A translation that is complete.
 #[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Finished {
-    /// What was translated, with what.
+    /// The input, model and settings it was made with.
     made: Header,
     /// The SHA-256 of the output.
     output: String,
@@ -37,11 +37,12 @@ pub fn is_ours(record: &Path) -> Result<bool> {
     Ok(read(record)?.is_some())
 }
 
-/// Whether an output was finished as it would be now. Of another input it is made anew. One that was
-/// made with another model or other settings, or changed since, is refused.
+/// Whether an output was finished with the present input, model and settings. If the input differs,
+/// it is made again; if the model or the settings differ, or it was changed since, this is an
+/// error.
 pub fn is_finished(record: &Path, output: &Path, header: &Header) -> Result<bool> {
     let Some(finished) = read(record)?.filter(|_| output.is_file()) else { return Ok(false) };
-    // An interrupted job is one of ours, whatever became of its output.
+    // An output with a partial file belongs to an interrupted job, whatever it contains.
     if partial_of(output).exists() {
         return Ok(false);
     }
@@ -55,18 +56,18 @@ pub fn is_finished(record: &Path, output: &Path, header: &Header) -> Result<bool
     } else {
         return Ok(finished.made == *header);
     };
-    let remedy = "move it away, or make all of them anew with --force";
+    let remedy = "move it away, or translate all files again with --force";
     Err(Error::usage(problem).in_file(output).remedy(remedy))
 }
 
-/// Notes that an output is finished.
+/// Records that an output is finished.
 pub fn save(record: &Path, header: &Header, output: &[u8]) -> Result<()> {
     if let Some(folder) = record.parent() {
         std::fs::create_dir_all(folder).map_err(|error| Error::io("create", folder, error))?;
     }
     let finished = Finished { made: header.clone(), output: hash::of_bytes(output) };
     let text = serde_json::to_string(&finished)
-        .map_err(|error| Error::new(format!("cannot describe a translation: {error}")))?;
+        .map_err(|error| Error::new(format!("cannot record a translation: {error}")))?;
     Outputs::new().file(record)?.write((text + "\n").as_bytes())
 }
 
@@ -76,7 +77,7 @@ fn read(record: &Path) -> Result<Option<Finished>> {
     }
     let finished = serde_json::from_slice(&read_regular(record, LARGEST)?);
     finished.map(Some).map_err(|_| {
-        Error::usage("is no note of a finished translation, but would be used for one")
+        Error::usage("is not the record of a finished translation, but would be used as one")
             .in_file(record)
             .remedy("move it away")
     })
@@ -87,7 +88,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_what_would_be_the_same_is_finished() {
+    fn an_output_is_finished_only_with_the_same_input_model_and_settings() {
         let folder = tempfile::tempdir().unwrap();
         let output = folder.path().join("a.de");
         let record = record_of(&output);

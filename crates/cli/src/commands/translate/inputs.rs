@@ -16,23 +16,23 @@ use super::{Mode, Translate};
 #[derive(Debug)]
 pub struct Listed {
     pub input: PathBuf,
-    /// Nothing for standard output.
+    /// `None` is standard output.
     pub output: Option<OutputFile>,
-    /// What remembers that the output is finished, where there are many of them.
+    /// The record that the output is finished, if there are many outputs.
     pub record: Option<PathBuf>,
 }
 
-/// A file that was named, or found in a directory that was.
+/// A file that was named, or found in a named directory.
 pub struct Found {
     path: PathBuf,
     /// Its place below the output directory.
     below: PathBuf,
 }
 
-/// Names of files that hold one text in any language: the language goes before their ending.
+/// Extensions that do not name a language: the language code goes before them.
 const NEUTRAL: [&str; 6] = ["srt", "vtt", "jsonl", "json", "xml", "txt"];
 
-/// Lists all inputs, those of directories in the order of their names, and decides about every output.
+/// Lists all inputs, those in directories sorted by name, and chooses every output.
 pub fn list(arguments: &Translate, inputs: &[PathBuf]) -> anyhow::Result<Vec<Listed>> {
     let mut found = Vec::new();
     for input in inputs {
@@ -61,7 +61,7 @@ pub fn list(arguments: &Translate, inputs: &[PathBuf]) -> anyhow::Result<Vec<Lis
     let is_folder = output.is_dir();
     if found.len() > 1 && !is_folder {
         bail!(
-            "{} inputs, but --output {} is not a directory; make it one, or translate the files one \
+            "{} inputs, but --output {} is not a directory; create it, or translate the files one \
              by one",
             found.len(),
             output.display()
@@ -86,7 +86,7 @@ pub fn list(arguments: &Translate, inputs: &[PathBuf]) -> anyhow::Result<Vec<Lis
     Ok(listed)
 }
 
-/// Everything that is read: a translation must not take its place.
+/// Registers everything that is read, so that no translation overwrites it.
 pub fn reading(arguments: &Translate, found: &[Found]) -> Outputs {
     let mut outputs = Outputs::new();
     outputs.reading(&arguments.model).reading_standard_input();
@@ -105,7 +105,7 @@ fn beside(
 ) -> anyhow::Result<Vec<Listed>> {
     let target = |path: &Path| name_beside(&uncompressed(path), language);
     if has_directory {
-        // What an earlier run wrote is not translated again.
+        // The outputs of an earlier run are not translated again.
         let targets: BTreeSet<PathBuf> = found.iter().map(|found| target(&found.path)).collect();
         found.retain(|found| !targets.contains(&found.path));
     }
@@ -130,9 +130,9 @@ fn derived(
     let is_ours = finished::is_ours(&record)? || partial::partial_of(&target).exists();
     let replace = arguments.force || arguments.resume && is_ours;
     let remedy = if arguments.resume {
-        "no --resume made it; move it away, or replace it with --force"
+        "it was not made with --resume; move it away, or replace it with --force"
     } else {
-        "move it away, replace it with --force, or go on where an earlier run stopped with --resume"
+        "move it away, replace it with --force, or continue an interrupted run with --resume"
     };
     let output = outputs.derived(&target, replace, remedy)?;
     partial::check(output.path(), outputs)?;
@@ -144,8 +144,8 @@ fn make_folder(folder: &Path) -> Result<()> {
         .map_err(|error| Error::io("create", folder, error).of_kind(abridge_base::Kind::Usage))
 }
 
-/// The files below a directory, but for hidden ones, lists of document names, and what an interrupted
-/// job keeps. Links to directories are not followed.
+/// The files below a directory, except hidden ones, lists of document names, and the partial files
+/// of interrupted jobs. Links to directories are not followed.
 fn walk(folder: &Path, below: &Path, found: &mut Vec<Found>) -> Result<()> {
     let failed = |error| Error::io("read", folder, error);
     let entries = std::fs::read_dir(folder).map_err(failed)?;
@@ -171,7 +171,7 @@ fn walk(folder: &Path, below: &Path, found: &mut Vec<Found>) -> Result<()> {
     Ok(())
 }
 
-/// The translation is not compressed.
+/// The path without a compression extension: translations are not compressed.
 fn uncompressed(path: &Path) -> PathBuf {
     let ending = path.extension();
     if ending == Some(OsStr::new("gz")) || ending == Some(OsStr::new("zst")) {
@@ -197,7 +197,7 @@ fn name_beside(path: &Path, language: &str) -> PathBuf {
     }
 }
 
-/// What decides about finished sentences and outputs, beside the input and the model.
+/// The settings that finished sentences and outputs depend on, besides the input and the model.
 pub fn settings_key(arguments: &Translate, search: &str, mode: Mode) -> String {
     let prose = if arguments.segment { " segment" } else { "" };
     format!("{search} context {:?} {mode:?}{prose}", arguments.context_size)
@@ -208,7 +208,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_beside_say_the_language() {
+    fn names_beside_contain_the_language() {
         for (source, target) in [
             ("a/talk.en", "a/talk.de"),
             ("a/film.srt", "a/film.de.srt"),
@@ -222,7 +222,7 @@ mod tests {
     }
 
     #[test]
-    fn a_directory_is_listed_in_order_and_without_what_is_no_text() {
+    fn directories_are_listed_in_order_and_without_auxiliary_files() {
         let folder = tempfile::tempdir().unwrap();
         let write = |name: &str| {
             let path = folder.path().join(name);

@@ -20,8 +20,8 @@ use clap::Args;
 /// Translates documents, each sentence with a memory of those before it.
 ///
 /// Reads lines (documents separated by blank lines, or named by a .docids file), SRT, WebVTT, JSON
-/// lines and IWSLT files, and writes the same format with the text replaced and everything else as
-/// it was. Without a file it answers line by line; a blank line starts a new document.
+/// lines and IWSLT files, and writes the same format with the text replaced and everything else
+/// unchanged. Without a file it translates line by line; a blank line starts a new document.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   abridge translate --model runs/grouping/model talk.en --output talk.de
@@ -38,81 +38,80 @@ pub struct Translate {
     /// A model directory.
     #[arg(long, value_name = "DIR")]
     model: PathBuf,
-    /// The files to translate, and directories with all files below them; standard input by default,
-    /// which `-` stands for, too.
+    /// The files to translate, or directories with all files below them; `-` or nothing is standard
+    /// input.
     #[arg(value_name = "INPUT")]
     inputs: Vec<PathBuf>,
     /// Where to write: a file, or a directory for several inputs, in which the files of a directory
-    /// keep their places; standard output by default.
+    /// keep their relative paths; standard output by default.
     #[arg(long, short, value_name = "PATH", group = "place")]
     output: Option<PathBuf>,
     /// Writes each translation beside its source, under a name with this language: talk.de beside
     /// talk.en, film.de.srt beside film.srt.
     #[arg(long, value_name = "CODE", group = "place")]
     beside: Option<String>,
-    /// The language to translate into, for a model that knows several.
+    /// The language to translate into, for a multilingual model.
     #[arg(long, value_name = "CODE")]
     to: Option<String>,
     /// The names of the documents, one per line; found beside the input by default.
     #[arg(long, value_name = "FILE")]
     docids: Option<PathBuf>,
-    /// The format, where the name and content do not tell it.
+    /// The format; by default found from name and content.
     #[arg(long)]
     format: Option<Format>,
-    /// The text is running prose, one paragraph per line: cut it into sentences, translate them as
-    /// one document, and put them together again.
+    /// The text is running prose, one paragraph per line: split it into sentences, translate them
+    /// as one document, and put them back together.
     #[arg(long, conflicts_with_all = ["format", "docids"])]
     segment: bool,
-    /// The language by whose rules --segment cuts; the model's source language by default.
+    /// The language whose rules --segment uses; the model's source language by default.
     #[arg(long, value_name = "CODE", requires = "segment")]
     language: Option<String>,
-    /// Goes on with an interrupted job that wrote to the same place: of many files, those that were
-    /// finished with the same model and settings are left as they are.
+    /// Resumes an interrupted job with the same output: of many files, those that were finished
+    /// with the same model and settings are left as they are.
     #[arg(long, requires = "place")]
     resume: bool,
     /// Replaces files of the same names in the directory --output, or --beside.
     #[arg(long, requires = "place", conflicts_with = "resume")]
     force: bool,
 
-    /// Sentences before the current one that are looked back at; by default as many as the model was
-    /// trained with. More are possible, with a warning.
+    /// Sentences of context before the current one; by default as many as the model was trained
+    /// with. More are possible, with a warning.
     #[arg(long, alias = "context", value_name = "N")]
     context_size: Option<usize>,
-    /// Hypotheses that are followed at once; 1 is greedy search. By default 5, or what an imported
-    /// model comes with.
+    /// Beam size; 1 is greedy search. By default 5, or the setting of an imported model.
     #[arg(long, value_name = "N")]
     beam: Option<usize>,
-    /// Divides a hypothesis' score by its length to this power. By default 1, or what an imported
-    /// model comes with.
+    /// Divides a hypothesis's score by its length to this power. By default 1, or the setting of an
+    /// imported model.
     #[arg(long, value_name = "X")]
     length_penalty: Option<f64>,
     /// The shortest translation of a sentence, in tokens.
     #[arg(long, value_name = "N", default_value_t = BeamSettings::default().min_length)]
     min_length: usize,
     /// The longest translation of a sentence, in tokens. A longer source sentence is translated in
-    /// parts. By default 200, or what an imported model comes with.
+    /// parts. By default 200, or the setting of an imported model.
     #[arg(long, value_name = "N")]
     max_length: Option<usize>,
     /// Every translation begins with this text.
     #[arg(long, value_name = "TEXT")]
     prefix: Option<String>,
-    /// Never writes what stands for unknown pieces.
+    /// Never writes the token for unknown pieces.
     #[arg(long)]
     no_unknown: bool,
 
-    /// Draws words at random instead of searching for the best.
+    /// Samples words instead of searching for the best translation.
     #[arg(long)]
     sample: bool,
-    /// Draws from this many of the most probable words; 0 is all.
+    /// Samples from the K most probable words; 0 means all.
     #[arg(long, value_name = "K", default_value_t = Sampling::default().top_k, requires = "sample")]
     top_k: usize,
-    /// Draws from the most probable words that have this probability together.
+    /// Samples from the most probable words that together have probability P.
     #[arg(long, value_name = "P", default_value_t = Sampling::default().top_p, requires = "sample")]
     top_p: f64,
-    /// Below 1 the probable becomes more probable.
+    /// The sampling temperature; below 1, probable words become more probable.
     #[arg(long, value_name = "T", default_value_t = Sampling::default().temperature, requires = "sample")]
     temperature: f64,
-    /// Another seed draws other words.
+    /// The seed of sampling.
     #[arg(long, value_name = "N", default_value_t = Sampling::default().seed, requires = "sample")]
     seed: u64,
 
@@ -122,7 +121,7 @@ pub struct Translate {
     /// Writes one JSON object per sentence: texts, scores, tokens, alignment and the n best.
     #[arg(long, conflicts_with = "explain")]
     json: bool,
-    /// Writes for each sentence which earlier sentences and words its pronouns looked at.
+    /// Writes for each sentence which earlier sentences and words its pronouns attended to.
     #[arg(long, conflicts_with = "n_best")]
     explain: bool,
 
@@ -150,7 +149,7 @@ enum Mode {
 impl Translate {
     /// Reads, translates and writes.
     pub fn run(&self) -> anyhow::Result<()> {
-        ensure!(self.threads != Some(0), "--threads is 0, but one is needed");
+        ensure!(self.threads != Some(0), "--threads must be at least 1");
         self.settings(&BeamSettings::default(), &[]).check()?;
         let is_stream = |path: &PathBuf| path.as_os_str() == "-";
         let from_stream = self.inputs.iter().all(is_stream);
@@ -160,7 +159,7 @@ impl Translate {
         );
         ensure!(
             !from_stream || self.beside.is_none(),
-            "--beside needs files, for standard input is beside nothing"
+            "--beside needs files; it cannot be used with standard input"
         );
         // Files are read before the model, so that a wrong name is found at once.
         let stream = from_stream && self.format.is_none();
@@ -206,7 +205,7 @@ impl Translate {
         }
     }
 
-    /// What was asked for, and the rest as the model's makers search.
+    /// The settings on the command line; the rest are the model's defaults.
     fn settings(&self, defaults: &BeamSettings, prefix: &[u32]) -> BeamSettings {
         let sampling = self.sample.then_some(Sampling {
             top_k: self.top_k,
@@ -229,14 +228,14 @@ impl Translate {
         }
     }
 
-    /// The language by whose rules prose is cut.
+    /// The language whose rules split prose into sentences.
     fn prose_language<'a>(&'a self, translator: Option<&'a Translator>) -> &'a str {
         let of_model = || translator.and_then(Translator::languages).map(|(source, _)| source);
         self.language.as_deref().or_else(of_model).unwrap_or("en")
     }
 }
 
-/// What a result was made with.
+/// A line that says what a translation was made with.
 pub fn signature(translator: &Translator, settings: &BeamSettings, context: usize) -> String {
     let hash = &translator.hash()[..translator.hash().len().min(12)];
     let search = match &settings.sampling {

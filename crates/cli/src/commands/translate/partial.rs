@@ -1,7 +1,7 @@
-//! What an interrupted job leaves beside its output, so that it can go on.
+//! The file that an interrupted job leaves beside its output, so that it can resume.
 //!
-//! A header names what was translated with what; then comes one line per finished sentence, in
-//! reading order. A line that was cut by a crash is translated again.
+//! A header names the input, model and settings; then comes one line per finished sentence, in
+//! reading order. A line that was cut off by a crash is translated again.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::Write;
@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 
 use super::render::Record;
 
-/// What a job is bound to: with another of these its sentences would be others.
+/// What a job depends on: if any of it differs, so may the translations.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Header {
     pub format: u32,
@@ -23,7 +23,7 @@ pub struct Header {
     pub settings: String,
 }
 
-/// The file of a job in the middle of its work.
+/// The file of a job that is running.
 #[derive(Debug)]
 pub struct Partial {
     path: PathBuf,
@@ -31,7 +31,7 @@ pub struct Partial {
 }
 
 impl Partial {
-    /// Starts a job, or goes on with one: returns what is finished already.
+    /// Starts or resumes a job; returns the sentences that are already finished.
     pub fn open(
         output: &Path,
         header: &Header,
@@ -55,7 +55,7 @@ impl Partial {
             }
             None => (Vec::new(), 0),
         };
-        // Made new, or one that was found to be ours: nobody else's is written to.
+        // Either new, or recognised as ours: a foreign file is never written to.
         let mut file = OpenOptions::new()
             .create_new(found.is_none())
             .write(true)
@@ -97,14 +97,14 @@ fn read(path: &Path, bytes: &[u8], header: &Header) -> anyhow::Result<(Vec<Recor
     let found: Header = serde_json::from_slice(first)
         .with_context(|| format!("{}: damaged; remove it to start over", path.display()))?;
     for (name, found, expected) in [
-        ("input", &found.input, &header.input),
-        ("model", &found.model, &header.model),
-        ("settings", &found.settings, &header.settings),
-        ("format", &found.format.to_string(), &header.format.to_string()),
+        ("another input", &found.input, &header.input),
+        ("another model", &found.model, &header.model),
+        ("other settings", &found.settings, &header.settings),
+        ("another format", &found.format.to_string(), &header.format.to_string()),
     ] {
         if found != expected {
             bail!(
-                "{}: the interrupted job had another {name}; give the same, or leave --resume out to start over",
+                "{}: the interrupted job had {name}; give the same, or leave --resume out to start over",
                 path.display()
             );
         }
@@ -127,7 +127,7 @@ pub fn partial_of(output: &Path) -> PathBuf {
     output.with_file_name(name)
 }
 
-/// Refuses an output whose sentences cannot be kept, because something else has that name.
+/// Fails if a foreign file has the name under which the sentences of an output would be kept.
 pub fn check(output: &Path, outputs: &mut Outputs) -> abridge_base::Result<()> {
     let path = partial_of(output);
     outputs.file(&path)?;
@@ -136,7 +136,7 @@ pub fn check(output: &Path, outputs: &mut Outputs) -> abridge_base::Result<()> {
     }
     let bytes = read_regular(&path, u64::MAX)?;
     let first = bytes.split(|&byte| byte == b'\n').next().unwrap_or_default();
-    // What a kill cut in the first line is ours, too.
+    // A first line that was cut off by a kill is ours as well.
     let is_ours = serde_json::from_slice::<Header>(first).is_ok()
         || bytes.len() == first.len() && (bytes.is_empty() || bytes.starts_with(b"{\"format\":"));
     if is_ours {
@@ -160,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn goes_on_after_any_cut() {
+    fn resumes_after_a_cut_at_any_byte() {
         let folder = tempfile::tempdir().unwrap();
         let output = folder.path().join("out.de");
         let (mut partial, _) = Partial::open(&output, &header(), false).unwrap();

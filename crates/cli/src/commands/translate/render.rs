@@ -1,4 +1,4 @@
-//! What is written for one sentence, and what is noted about it.
+//! The output for one sentence, and the note about it.
 
 use std::fmt::Write;
 
@@ -10,10 +10,10 @@ use super::Mode;
 
 /// Words of the memory that are shown for a pronoun.
 const SHOWN_WORDS: usize = 4;
-/// Sentences with less of the attention than this are not shown.
+/// Sentences with less attention than this are not shown.
 const SHOWN_WEIGHT: f32 = 0.05;
 
-/// What is kept of a finished sentence.
+/// The record of a finished sentence.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Record {
     /// The translation or, in other modes, the whole output of the sentence.
@@ -21,12 +21,12 @@ pub struct Record {
     /// What the user should know about it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
-    /// The translation alone, where later sentences look back at it.
+    /// The translation alone, if later sentences use it as context.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub translation: Option<String>,
 }
 
-/// Where a sentence stands.
+/// The position of a sentence.
 #[derive(Clone, Copy, Debug)]
 pub struct Place<'a> {
     /// The name of its document.
@@ -39,7 +39,7 @@ pub struct Place<'a> {
     pub source: &'a str,
 }
 
-/// Everything that is written about a sentence.
+/// The output and note for a sentence.
 pub fn record(
     mode: Mode,
     place: &Place<'_>,
@@ -114,7 +114,7 @@ fn json(place: &Place<'_>, translation: &Translation, translator: &Translator) -
     .to_string()
 }
 
-/// The sentence, its translation, and where its pronouns looked.
+/// The sentence, its translation, and what its pronouns attended to.
 fn explain(place: &Place<'_>, translation: &Translation, explanation: &Explanation) -> String {
     let mut text = format!("{}\n{}\n", place.source, translation.text());
     for look in &explanation.looks {
@@ -139,7 +139,7 @@ fn shown(look: &Look) -> impl Iterator<Item = &SentenceLook> {
     look.memory.iter().filter(|sentence| sentence.weight >= SHOWN_WEIGHT)
 }
 
-/// The share of a sentence and its most looked-at words.
+/// The share of a sentence and its most attended words.
 fn describe(sentence: &SentenceLook) -> String {
     let back = match (sentence.back, sentence.is_translation) {
         (0, _) => "its own sentence".to_owned(),
@@ -161,7 +161,7 @@ fn bare(word: &str) -> &str {
     word.trim_matches(|c: char| !c.is_alphanumeric())
 }
 
-/// Whether a word, or the source word that it translates, is a pronoun of a language we know.
+/// Whether a word, or the source word that it translates, is a pronoun in a supported language.
 fn is_pronoun(target: &str, source: &str) -> bool {
     const ENGLISH: &[&str] = &[
         "it", "he", "she", "they", "him", "her", "them", "its", "his", "hers", "their", "theirs",

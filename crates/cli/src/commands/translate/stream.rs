@@ -1,4 +1,4 @@
-//! Line by line: every line is answered at once, and a blank line starts a new document.
+//! Line by line: every line is translated at once, and a blank line starts a new document.
 
 use std::io::{BufRead, IsTerminal, Read, Write};
 use std::sync::mpsc::{Receiver, sync_channel};
@@ -11,11 +11,11 @@ use anyhow::Context;
 use super::render::{Place, record};
 use super::{Mode, Translate};
 
-/// Lines that are translated together when they are there already: a file through a pipe is nearly
-/// as fast as a file.
+/// The most lines that are translated together if they are already available: a file through a pipe
+/// is then nearly as fast as a file.
 const AT_ONCE: usize = 64;
 
-/// The longest line that is read, in bytes: what never ends is no line.
+/// The longest line that is read, in bytes, in case the input has no line ends.
 const LONGEST_LINE: u64 = 16 << 20;
 
 /// What some editors put before the first character of a file.
@@ -27,11 +27,11 @@ struct Line {
     text: String,
     /// Whether a line end follows; the last line may have none.
     is_ended: bool,
-    /// Whether a byte order mark stands in front of it.
+    /// Whether a byte order mark precedes it.
     is_marked: bool,
 }
 
-/// Answers standard input.
+/// Translates standard input.
 pub fn run(
     arguments: &Translate,
     output: Option<&OutputFile>,
@@ -42,7 +42,7 @@ pub fn run(
         tell!("One sentence per line; a blank line starts a new document; Ctrl-D ends.");
     }
     let (send, lines) = sync_channel::<Result<Line>>(AT_ONCE);
-    // Not joined: it may wait for a line that never comes after our reader has gone.
+    // Not joined: it may block on a line that never comes after the receiver is gone.
     std::thread::spawn(move || {
         let mut input = std::io::stdin().lock();
         let mut number = 0;
@@ -68,7 +68,7 @@ pub fn run(
         Some(output) => {
             let mut out = output.open_growing()?;
             let result = stream.answer_all(&lines, &mut out);
-            // What was answered before an error is kept.
+            // Translations before an error are kept.
             out.finish()?;
             result
         }
@@ -80,7 +80,7 @@ pub fn run(
     result
 }
 
-/// The next line; an error where it is not UTF-8, or has no end in sight.
+/// The next line; an error if it is not UTF-8 or too long.
 fn next_line(input: &mut impl BufRead, number: &mut usize) -> Option<Result<Line>> {
     let mut bytes = Vec::new();
     *number += 1;
@@ -95,7 +95,7 @@ fn next_line(input: &mut impl BufRead, number: &mut usize) -> Option<Result<Line
     }
     if bytes.len() as u64 > LONGEST_LINE {
         let longest = LONGEST_LINE >> 20;
-        return wrong(format!("a line of more than {longest} MiB"), "put line ends into it");
+        return wrong(format!("a line of more than {longest} MiB"), "insert line breaks");
     }
     let is_ended = bytes.ends_with(b"\n");
     if is_ended {
@@ -144,7 +144,7 @@ impl Stream<'_> {
                     }
                 }
             }
-            // What came before a broken line is answered before the error.
+            // The lines before a broken one are translated before the error is returned.
             self.answer(&batch, out)?;
             out.flush()?;
             if let Some(error) = failure {
@@ -154,7 +154,7 @@ impl Stream<'_> {
         Ok(())
     }
 
-    /// Translates lines that are there together, and writes one line for each.
+    /// Translates a batch of lines, and writes one line for each.
     fn answer(&mut self, lines: &[Line], out: &mut dyn Write) -> anyhow::Result<()> {
         let language = self.arguments.prose_language(Some(self.translator));
         let prose: Vec<Prose> = lines
@@ -164,8 +164,8 @@ impl Stream<'_> {
                 if self.arguments.segment { Prose::new(text, language) } else { Prose::whole(text) }
             })
             .collect();
-        // Documents: the one that is open, and those that begin after a blank line. The paragraphs
-        // of prose belong together.
+        // Documents: the open one, and those that begin after a blank line. All paragraphs of prose
+        // are one document.
         let arguments = self.arguments;
         let is_break = |prose: &Prose| prose.sentences.is_empty() && !arguments.segment;
         let documents: Vec<&[Prose]> = prose.split(is_break).collect();
@@ -261,7 +261,7 @@ mod tests {
     }
 
     #[test]
-    fn what_never_ends_is_no_line() {
+    fn an_overlong_line_is_an_error() {
         let mut number = 0;
         let mut endless = std::io::BufReader::new(std::io::repeat(0));
         let error = next_line(&mut endless, &mut number).unwrap().unwrap_err().to_string();

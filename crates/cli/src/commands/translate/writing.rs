@@ -1,7 +1,7 @@
 //! Writes complete translations while the next ones are made.
 //!
-//! Each file is synced before its note says that it is finished. Syncing takes longer than translating
-//! a small file, so several are written at once.
+//! Each file is synced before it is recorded as finished. Syncing takes longer than translating a
+//! small file, so several are written at once.
 
 use std::sync::Mutex;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
@@ -19,7 +19,7 @@ const THREADS: usize = 8;
 #[derive(Debug)]
 pub struct Complete {
     pub output: OutputFile,
-    /// Where it is noted, if there are many.
+    /// Where to record that it is finished, if there are many.
     pub record: Option<std::path::PathBuf>,
     pub header: Header,
     pub bytes: Vec<u8>,
@@ -36,7 +36,7 @@ impl Complete {
     }
 }
 
-/// Takes translations to write.
+/// Accepts translations to write.
 #[derive(Debug)]
 pub struct Writer<'a> {
     queue: SyncSender<Complete>,
@@ -44,15 +44,15 @@ pub struct Writer<'a> {
 }
 
 impl Writer<'_> {
-    /// Writes a translation soon; an error is that of this one or of an earlier one.
+    /// Queues a translation; an error is from an earlier one or from the queue.
     pub fn write(&self, complete: Complete) -> anyhow::Result<()> {
         let found = self.problem.lock().ok().and_then(|mut problem| problem.take());
         found.map_or(Ok(()), Err)?;
-        self.queue.send(complete).ok().context("the threads that write have ended")
+        self.queue.send(complete).ok().context("the writer threads have ended")
     }
 }
 
-/// Does some work with a writer, and waits until all is written.
+/// Runs `work` with a writer, and waits until everything is written.
 pub fn writing(work: impl FnOnce(&Writer<'_>) -> anyhow::Result<()>) -> anyhow::Result<()> {
     let problem = Mutex::new(None);
     let (queue, complete) = sync_channel::<Complete>(THREADS);
