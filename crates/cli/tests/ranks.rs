@@ -39,7 +39,7 @@ fn train(folder: &Path, run: &str, ranks: usize, updates: usize) -> String {
         .args(["train", "--data", "data", "--run", run, "--workers", "1"]);
     let updates = format!("stop.max_updates={updates}");
     for setting in [
-        "model.width=tiny",
+        "model.size=tiny",
         "model.change.width=32",
         "batches.max_tokens=300",
         // Not a multiple of the ranks: one has more to do than the other.

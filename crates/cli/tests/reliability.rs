@@ -34,7 +34,7 @@ fn prepared() -> tempfile::TempDir {
 fn arguments(run: &str, settings: &[&str]) -> Vec<String> {
     let mut all = vec!["train", "--data", "data", "--run", run, "--workers", "1"];
     let small = [
-        "model.width=tiny",
+        "model.size=tiny",
         "model.change.width=16",
         "model.change.heads=2",
         "batches.max_tokens=200",
@@ -223,7 +223,7 @@ fn a_second_process_is_refused() {
 fn a_second_signal_exits_at_once() {
     let folder = prepared();
     // One update takes far longer than the test.
-    let large = ["batches.per_update=5000", "model.width=base", "model.change.width=512"];
+    let large = ["batches.per_update=5000", "model.size=base", "model.change.width=512"];
     let mut child = train(folder.path(), "run", &large)
         .args(["--set", "model.change.heads=8"])
         .stdout(Stdio::null())

@@ -10,7 +10,7 @@ import pytest
 import abridge
 
 RECIPE: dict[str, Any] = {
-    "model": {"preset": "grouping", "width": "tiny", "context_size": 2, "change": {"width": 16}},
+    "model": {"preset": "grouping", "size": "tiny", "context_size": 2, "change": {"width": 16}},
     "batches": {"max_tokens": 512, "per_update": 1},
     "stop": {"max_updates": 20},
     "validation": {"sentences": 4},

@@ -67,7 +67,7 @@ def test_stopped_by_the_callback_it_goes_on(data: pathlib.Path, tmp_path: pathli
 
 
 def test_a_recipe_as_text(data: pathlib.Path, tmp_path: pathlib.Path) -> None:
-    text = '[model]\npreset = "sentence"\nwidth = "tiny"\n[stop]\nmax_updates = 1\n[validation]\nsentences = 0\n'
+    text = '[model]\npreset = "sentence"\nsize = "tiny"\n[stop]\nmax_updates = 1\n[validation]\nsentences = 0\n'
     assert abridge.train(text, data, tmp_path / "a", workers=1).updates == 1
     file = tmp_path / "recipe.toml"
     file.write_text(text)

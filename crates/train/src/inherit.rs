@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use crate::recipe::renamed::rename;
 use crate::{Error, Result};
 
 /// The key that names the recipe to inherit, from the folder of the one that inherits.
@@ -23,6 +24,7 @@ pub(crate) fn read_table(file: &Path) -> Result<toml::Table> {
         }
         let mut table: toml::Table =
             toml::from_str(&text).map_err(|error| failed(error.to_string()))?;
+        rename(&mut table);
         next = match table.remove(INHERITS) {
             None => None,
             Some(toml::Value::String(base)) => Some(file.with_file_name(base)),
@@ -71,7 +73,7 @@ mod tests {
              change = { max_positions = 64 }\n",
         );
         let recipe = TrainRecipe::read(Some(&file("top.toml")), &[]).unwrap();
-        assert_eq!((recipe.seed.0, recipe.model.width.as_str()), (8, "tiny"));
+        assert_eq!((recipe.seed.0, recipe.model.size.as_str()), (8, "tiny"));
         let config = recipe.config(50, 50).unwrap();
         assert_eq!((config.dropout, config.max_positions), (0.1, 64));
         let settings = ["seed=9".to_owned()];

@@ -55,7 +55,7 @@ pub use recipe::{
     OptimisationRecipe, PhaseRecipe, Seed, StopRecipe, TrainRecipe, Trained, ValidationRecipe,
 };
 pub use run_directory::RunPaths;
-pub use schedule::Schedule;
+pub use schedule::{CoolDown, Schedule};
 pub use start::Beginning;
 pub use trainer::{Options, Training};
 pub use update::{Accumulated, GradientWorkers, UpdateSettings};

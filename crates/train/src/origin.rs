@@ -10,6 +10,7 @@ use burn::tensor::Device;
 use serde::{Deserialize, Serialize};
 
 use crate::recipe::TrainRecipe;
+use crate::recipe::renamed::current_name;
 use crate::{Error, Result};
 
 /// Hashes of the data and the vocabularies, and the recipe.
@@ -124,10 +125,12 @@ impl Origin {
             all.push("--from names another model".into());
         }
         let absent = String::from("not set");
+        let renamed = self.recipe.iter().map(|(name, value)| (current_name(name), value));
+        let saved_recipe: BTreeMap<String, &String> = renamed.collect();
         let names: std::collections::BTreeSet<&String> =
-            self.recipe.keys().chain(given.recipe.keys()).collect();
+            saved_recipe.keys().chain(given.recipe.keys()).collect();
         for name in names {
-            let saved = self.recipe.get(name).unwrap_or(&absent);
+            let saved = saved_recipe.get(name).copied().unwrap_or(&absent);
             let given = given.recipe.get(name).unwrap_or(&absent);
             if saved != given {
                 all.push(format!("{name} is {given}, but was {saved}"));
@@ -165,6 +168,10 @@ mod tests {
         };
         let saved = origin(&[]);
         assert!(saved.differences(&origin(&["stop.max_updates=7"])).is_empty());
+        let mut older = saved.clone();
+        let size = older.recipe.remove("model.size").unwrap();
+        older.recipe.insert("model.width".into(), size);
+        assert!(older.differences(&saved).is_empty(), "a setting of another name");
         let given = Origin { train: "x".into(), ..origin(&["seed=7", "model.change.dropout=0.1"]) };
         assert_eq!(
             saved.differences(&given),

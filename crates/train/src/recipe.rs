@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 
 mod groups;
 mod mixture;
+pub(crate) mod renamed;
 
 pub use groups::{
     BatchRecipe, Batching, CheckpointRecipe, ContextRecipe, ModelRecipe, OptimisationRecipe,
@@ -16,6 +17,7 @@ pub use groups::{
 pub use mixture::{MixtureRecipe, PhaseRecipe};
 
 use crate::inherit::read_table;
+use crate::schedule::CoolDown;
 use crate::{Error, Result};
 
 /// How a model is trained. Every field has the paper's value by default.
@@ -70,7 +72,8 @@ impl TrainRecipe {
 
     /// The same from text, which has no folder to inherit from.
     pub fn parse(text: &str, settings: &[String]) -> Result<Self> {
-        let table = toml::from_str(text).map_err(|error| Error::Recipe(error.to_string()))?;
+        let mut table = toml::from_str(text).map_err(|error| Error::Recipe(error.to_string()))?;
+        renamed::rename(&mut table);
         Self::from_table(table, settings)
     }
 
@@ -113,7 +116,7 @@ impl TrainRecipe {
 
     fn preset(&self, source: usize, target: usize) -> Result<ModelConfig> {
         let preset: Preset = self.model.preset.parse()?;
-        let size: ModelSize = self.model.width.parse()?;
+        let size: ModelSize = self.model.size.parse()?;
         Ok(preset.config(size, source, target, self.model.context_size))
     }
 
@@ -136,6 +139,12 @@ impl TrainRecipe {
             seed: self.seed.0,
             order,
         }
+    }
+
+    /// The last update: what the recipe sets as a limit, or the end of the cool-down.
+    pub fn last_update(&self) -> Option<u64> {
+        let cooled = self.optimisation.schedule.cool_down.map(|cool_down| cool_down.until);
+        self.stop.max_updates.into_iter().chain(cooled).min()
     }
 
     /// Refuses numbers that make no sense, by name.
@@ -192,6 +201,13 @@ impl TrainRecipe {
         ] {
             refuse_unless(count > 0, || format!("{name} is 0, but {reason}"))?;
         }
+        if let Some(CoolDown { from, until }) = self.optimisation.schedule.cool_down {
+            refuse_unless(from < until && until < u64::MAX, || {
+                format!(
+                    "optimisation.schedule.cool_down ends at update {until}, but begins at {from}"
+                )
+            })?;
+        }
         refuse_unless(self.stop.validate_every != Some(0), || {
             "stop.validate_every is 0; leave it out to validate after each epoch".into()
         })
@@ -229,7 +245,8 @@ fn set(table: &mut toml::Table, setting: &str) -> Result<()> {
         .ok()
         .and_then(|mut parsed| parsed.remove("value"))
         .unwrap_or_else(|| toml::Value::String(value.to_owned()));
-    let mut path: Vec<&str> = key.trim().split('.').collect();
+    let key = renamed::current_name(key.trim());
+    let mut path: Vec<&str> = key.split('.').collect();
     let last = path.pop().unwrap_or_default();
     let mut place = table;
     for part in path {
@@ -263,7 +280,7 @@ mod tests {
     fn settings_reach_every_depth() {
         let recipe = read(&[
             "model.preset=selecting",
-            "model.width=tiny",
+            "model.size=tiny",
             "model.change.dropout=0.1",
             "model.change.shortener={kind=\"selecting\",groups=4,hidden=16}",
             "optimisation.schedule.peak=1e-3",
@@ -287,6 +304,7 @@ mod tests {
             ("optimisation.clip_norm=nan", "clip_norm is NaN, not above 0"),
             ("optimisation.schedule.peak=-1e-3", "peak is -0.001"),
             ("optimisation.adam.beta_2=1.0", "beta_2 is 1, not in [0, 1)"),
+            ("optimisation.schedule.cool_down={from=9,until=9}", "ends at update 9"),
             ("context.drop=2.0", "a probability"),
             ("optimisation.train=some", "context"),
             ("optimisation.base_rate=-1.0", "base_rate is -1"),

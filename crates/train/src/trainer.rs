@@ -157,9 +157,8 @@ impl Training {
     /// Updates in the current epoch, and the last update if the recipe sets a limit.
     pub fn horizon(&self) -> (u64, Option<u64>) {
         let epoch = self.updates.in_epoch().div_ceil(self.recipe.batches.per_update) as u64;
-        let stop = &self.recipe.stop;
-        let by_epochs = stop.max_epochs.map(|epochs| epochs * epoch);
-        (epoch, stop.max_updates.into_iter().chain(by_epochs).min())
+        let by_epochs = self.recipe.stop.max_epochs.map(|epochs| epochs * epoch);
+        (epoch, self.recipe.last_update().into_iter().chain(by_epochs).min())
     }
 
     /// Whether the newest checkpoint could be saved: a full disk costs the checkpoint, not the run.
@@ -238,7 +237,7 @@ impl Training {
         let epochs = state.position.epoch + u64::from(self.updates.is_epoch_done(&state.position));
         if state.best_loss.is_some() && state.without_improvement >= stop.patience {
             Some(Ending::Patience)
-        } else if stop.max_updates.is_some_and(|max| state.update >= max)
+        } else if self.recipe.last_update().is_some_and(|last| state.update >= last)
             || stop.max_epochs.is_some_and(|max| epochs >= max)
         {
             Some(Ending::Limit)

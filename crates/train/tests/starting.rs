@@ -74,10 +74,10 @@ fn a_memory_alone_learns_and_what_is_below_stays() {
     let old = TensorFile::open(&model.join("model.safetensors")).unwrap();
     let run = folder.path().join("run");
     let settings = ["optimisation.train=context", "stop.max_updates=20"];
-    // The network is that of the model, whatever width the recipe would have had.
+    // The network is that of the model, whatever size the recipe would have had.
     let recipe_of = |settings: &[&str]| {
         let mut recipe = recipe(settings);
-        recipe.model.width = "small".into();
+        recipe.model.size = "small".into();
         recipe.model.change.clear();
         recipe
     };

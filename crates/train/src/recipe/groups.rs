@@ -16,7 +16,7 @@ pub struct ModelRecipe {
     /// One of the ten models of the paper; `abridge models` lists them.
     pub preset: String,
     /// `base` (the paper's), `small` or `tiny`.
-    pub width: String,
+    pub size: String,
     /// How many sentences before the current one are context; ignored by `sentence`.
     pub context_size: usize,
     /// Fields of the model's configuration that differ from the preset, for instance
@@ -29,7 +29,7 @@ impl Default for ModelRecipe {
     fn default() -> Self {
         Self {
             preset: Preset::Grouping.name().into(),
-            width: ModelSize::Base.name().into(),
+            size: ModelSize::Base.name().into(),
             context_size: 1,
             change: toml::Table::new(),
         }

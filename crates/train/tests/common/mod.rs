@@ -46,7 +46,7 @@ pub fn prepare_as(seed: u64, joint: bool, output: &Path) {
 pub fn recipe(settings: &[&str]) -> TrainRecipe {
     let mut all = vec![
         "model.preset=grouping",
-        "model.width=tiny",
+        "model.size=tiny",
         "model.context_size=1",
         "model.change.width=16",
         "model.change.heads=2",
