@@ -1,7 +1,7 @@
 //! Requests per second and latency at 1, 8 and 64 clients, with and without batching across requests.
 //!
-//! A model of width small with random weights on loopback; every request is one sentence of a session
-//! of its own client, whose translation is 20 tokens long (a random network never ends one by itself).
+//! A small model with random weights, over loopback. Each client has its own session and sends one
+//! sentence per request. Translations have 20 tokens (a random network never ends one by itself).
 //!
 //! ```sh
 //! cargo bench --workspace --bench clients
@@ -22,7 +22,7 @@ use burn::tensor::Device;
 use common::{Running, document};
 use serde_json::json;
 
-/// For each number of clients.
+/// The duration of each measurement.
 const TIME: Duration = Duration::from_secs(10);
 const VOCABULARY: usize = 8000;
 
@@ -36,7 +36,7 @@ fn models() -> Models {
     Models::new(vec![Served { name: "bench".into(), translator }]).unwrap()
 }
 
-/// Latencies of requests, by clients that each send one after the other.
+/// Request latencies of clients that each send one request after another.
 fn measure(server: &Running, clients: usize) -> Vec<Duration> {
     let started = Instant::now();
     let mut latencies: Vec<Duration> = std::thread::scope(|scope| {

@@ -1,9 +1,9 @@
-//! How many requests are at work and waiting, how much memory they take, and which one is next.
+//! Limits how many requests run and wait and how much memory they take, and chooses the next one.
 //!
-//! A client (a key, or an address of another machine) may have only a part of the places at work, so
-//! there is always one for others. Clients take turns here, too: a client with many requests waiting
-//! waits for its own. When all places for waiting are taken, a client takes one from the client that has the
-//! most, if it has two fewer itself.
+//! A client (a key, or an address of another machine) may use only a part of the slots, so that
+//! some are left for others. Queued clients take turns, so a client with many queued requests
+//! delays only itself. When the queue is full, a new request displaces one of the client with the
+//! most queued requests, if that client has at least two more than its own.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -16,29 +16,29 @@ use crate::settings::Limits;
 
 struct State {
     at_work: usize,
-    /// Bytes that the requests at work may need.
+    /// Bytes that the requests in progress may need.
     bytes: usize,
     waiting: FairQueue<Waiting>,
-    /// Requests that have asked for a turn since the start.
+    /// Requests received since the start.
     asked: u64,
     is_closed: bool,
 }
 
-/// A request that waits for its turn.
+/// A queued request.
 struct Waiting {
     client: Client,
     bytes: usize,
     turn: oneshot::Sender<Permit>,
 }
 
-/// The door.
+/// Admits requests within the limits.
 #[derive(Clone)]
 pub(crate) struct Admission {
     state: Arc<Mutex<State>>,
     limits: Arc<Limits>,
 }
 
-/// A request at work; dropping it lets the next one in.
+/// A request in progress; dropping it admits the next one.
 pub(crate) struct Permit {
     admission: Admission,
     client: String,
@@ -61,7 +61,7 @@ impl Admission {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Waits for a turn of a request that takes this much memory at most.
+    /// Waits until a request that needs at most this many bytes may run.
     pub async fn enter(&self, client: &Client, bytes: usize) -> Result<Permit, ApiError> {
         let turn = {
             let mut state = self.lock();
@@ -75,7 +75,7 @@ impl Admission {
             state.waiting.retain(|waiting| !waiting.turn.is_closed());
             if state.waiting.len() >= self.limits.waiting {
                 let own = state.waiting.count(&client.id);
-                // Dropping its sender tells it.
+                // Dropping its sender notifies it.
                 if state.waiting.take_from_longest(own + 1).is_none() {
                     return Err(self.too_many());
                 }
@@ -91,7 +91,7 @@ impl Admission {
             Ok(Err(_)) => Err(shutting_down()),
             Err(_) => {
                 let seconds = self.limits.wait.as_secs();
-                let problem = format!("no turn within {seconds} s; try again later");
+                let problem = format!("still queued after {seconds} s; try again later");
                 Err(ApiError::new(Code::Unavailable, problem))
             }
         }
@@ -105,7 +105,7 @@ impl Admission {
         Permit { admission: self.clone(), client: client.id.clone(), bytes }
     }
 
-    /// Lets in everybody for whom there is room now.
+    /// Admits all queued requests for which there is room now.
     fn admit_waiting(&self) {
         loop {
             let next = {
@@ -117,7 +117,7 @@ impl Admission {
                     (waiting.turn, permit)
                 })
             };
-            // Where nobody waits there any more, the permit comes back and lets in the next itself.
+            // If the receiver is gone, the permit is dropped and admits the next request itself.
             match next {
                 Some((turn, permit)) => drop(turn.send(permit)),
                 None => return,
@@ -127,11 +127,11 @@ impl Admission {
 
     fn too_many(&self) -> ApiError {
         let limit = self.limits.waiting;
-        let problem = format!("{limit} requests are waiting already; try again later");
+        let problem = format!("{limit} requests are already waiting; try again later");
         ApiError::new(Code::TooManyRequests, problem)
     }
 
-    /// Nobody enters any more; who waits is told.
+    /// Rejects all queued and future requests.
     pub fn close(&self) {
         let waiting = {
             let mut state = self.lock();
@@ -145,12 +145,12 @@ impl Admission {
         self.lock().is_closed
     }
 
-    /// Requests that have asked for a turn since the start.
+    /// Requests received since the start.
     pub fn asked(&self) -> u64 {
         self.lock().asked
     }
 
-    /// Requests at work, and waiting.
+    /// Requests in progress, and queued.
     pub fn counts(&self) -> (usize, usize) {
         let state = self.lock();
         (state.at_work, state.waiting.len())
@@ -165,10 +165,10 @@ impl State {
             && (self.at_work == 0 || self.bytes + bytes <= limits.memory)
     }
 
-    /// The clients whose next request could enter.
+    /// The clients whose next request could be admitted.
     fn rooms(&self, limits: &Limits) -> Vec<String> {
         let mut clients = Vec::new();
-        // Suitable for none: every client is asked once.
+        // Always false, so that every client is visited once.
         let _ = self.waiting.next(|client, waiting| {
             if self.has_room(&waiting.client, waiting.bytes, limits) {
                 clients.push(client.to_owned());
@@ -215,7 +215,7 @@ mod tests {
     }
 
     #[test]
-    fn places_are_handed_on_and_none_is_lost() {
+    fn slots_are_passed_on_and_none_is_lost() {
         block_on(async {
             let admission = admission(1, 4);
             let first = admission.enter(&local("a"), 1).await.unwrap();
@@ -231,7 +231,7 @@ mod tests {
     }
 
     #[test]
-    fn one_client_cannot_take_every_place_for_waiting() {
+    fn one_client_cannot_fill_the_queue() {
         block_on(async {
             let admission = admission(1, 2);
             let working = admission.enter(&local("greedy"), 1).await.unwrap();
@@ -245,14 +245,14 @@ mod tests {
             );
             let codes = [results.0, results.1, results.2, results.3]
                 .map(|result| result.err().map(|error| error.code));
-            // The third found no place; the second had to give its own away.
+            // The third found the queue full; the second was displaced.
             let too_many = Some(Code::TooManyRequests);
             assert_eq!(codes, [None, too_many, too_many, None]);
         });
     }
 
     #[test]
-    fn one_key_cannot_take_every_place_at_work() {
+    fn one_key_cannot_take_every_slot() {
         block_on(async {
             let admission = admission(4, 8);
             let key = Client::with_key;
@@ -260,9 +260,9 @@ mod tests {
             let first = admission.enter(&greedy, 1).await.unwrap();
             let _second = admission.enter(&greedy, 1).await.unwrap();
             let third = admission.enter(&greedy, 1).await.err().unwrap();
-            assert_eq!(third.code, Code::Unavailable, "half of the places are its own");
+            assert_eq!(third.code, Code::Unavailable, "it may take only half of the slots");
             let _other = admission.enter(&key("other"), 1).await.unwrap();
-            // One of its own ends, and the next of its own enters.
+            // When one of its requests ends, its next one is admitted.
             let (next, ()) = tokio::join!(admission.enter(&greedy, 1), async { drop(first) });
             assert!(next.is_ok());
             assert_eq!(admission.counts(), (3, 0));
@@ -270,7 +270,7 @@ mod tests {
     }
 
     #[test]
-    fn memory_is_there_before_a_request_begins() {
+    fn requests_wait_for_memory() {
         block_on(async {
             let admission = admission(8, 8);
             let large = admission.enter(&local("a"), 90).await.unwrap();
@@ -279,13 +279,13 @@ mod tests {
             let waiting = local("c");
             let (next, ()) = tokio::join!(admission.enter(&waiting, 60), async { drop(large) });
             drop((next.unwrap(), small));
-            assert!(admission.enter(&local("a"), 1000).await.is_ok(), "alone anything may");
+            assert!(admission.enter(&local("a"), 1000).await.is_ok(), "any size fits alone");
             assert_eq!(admission.counts(), (0, 0));
         });
     }
 
     #[test]
-    fn closing_tells_those_who_wait() {
+    fn closing_rejects_queued_requests() {
         block_on(async {
             let admission = admission(1, 2);
             let _working = admission.enter(&local("a"), 1).await.unwrap();

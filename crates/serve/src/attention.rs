@@ -1,8 +1,8 @@
-//! Where a translation looked, word by word.
+//! The attention of a translation, word by word.
 //!
-//! The network writes pieces of words and looks at rows of memory entries. People read words, so
-//! weights of pieces are put together, and a row's weight is shared out over the words that the row
-//! was made of.
+//! The network writes subword tokens and attends to rows of memory entries. For display, the
+//! weights of tokens are combined into words, and the weight of a row is distributed over the words
+//! that the row was made of.
 
 use abridge_corpus::Tokenizer;
 use abridge_model::tokens::END;
@@ -10,17 +10,17 @@ use abridge_translate::{Translation, Translator, origins};
 use serde::Serialize;
 use utoipa::ToSchema;
 
-/// Where a translation looked.
+/// The attention of a translation.
 #[derive(Clone, Debug, PartialEq, Serialize, ToSchema)]
 pub(crate) struct AttentionView {
     /// The words of the sentence.
     pub source: Vec<String>,
     /// The words of the translation.
     pub target: Vec<String>,
-    /// For each word of the translation one weight per word of the sentence.
+    /// For each word of the translation, one weight per word of the sentence.
     pub source_weights: Vec<Vec<f32>>,
-    /// The sentences before, the nearest last; the sentence's own entry at the end, where it is part
-    /// of its memory.
+    /// The previous sentences, the nearest last; then the sentence itself, if its memory includes
+    /// it.
     pub context: Vec<AttendedSentence>,
 }
 
@@ -31,15 +31,15 @@ pub(crate) struct AttendedSentence {
     pub distance: usize,
     /// Its words.
     pub words: Vec<String>,
-    /// For each word of the translation one weight per word.
+    /// For each word of the translation, one weight per word.
     pub weights: Vec<Vec<f32>>,
-    /// For each word of the translation one weight per row of the memory entry.
+    /// For each word of the translation, one weight per row of the memory entry.
     pub entry_weights: Vec<Vec<f32>>,
-    /// For each row of the memory entry the share of each word in it.
+    /// For each row of the memory entry, the share of each word in it.
     pub shares: Vec<Vec<f32>>,
 }
 
-/// Words, and for each token the word that it belongs to.
+/// Words, and for each token the index of its word.
 struct Words {
     words: Vec<String>,
     of: Vec<usize>,
@@ -65,7 +65,7 @@ impl Words {
         Self { words: spans.iter().map(word).collect(), of }
     }
 
-    /// Adds up weights of tokens.
+    /// Sums the weights of each word's tokens.
     fn gather(&self, weights: &[f32]) -> Vec<f32> {
         let mut words = vec![0.0; self.words.len()];
         self.of.iter().zip(weights).for_each(|(&word, weight)| words[word] += weight);
@@ -91,7 +91,7 @@ impl Words {
 }
 
 impl AttentionView {
-    /// Of a sentence in several parts only the first; nothing where it was not watched.
+    /// Only of the first part, if a sentence was split; `None` if attention was not recorded.
     pub fn new(translator: &Translator, translation: &Translation) -> Option<Self> {
         let part = translation.parts.first()?;
         let attention = part.attention.as_ref()?;
@@ -157,7 +157,7 @@ impl AttentionView {
     }
 }
 
-/// Four digits are enough to look at, and a third of the bytes.
+/// Four digits are enough for display and take a third of the bytes.
 fn rounded(mut rows: Vec<Vec<f32>>) -> Vec<Vec<f32>> {
     let round = |weight: &mut f32| {
         *weight = if weight.is_finite() { (*weight * 1e4).round() / 1e4 } else { 0.0 };

@@ -1,25 +1,26 @@
-//! Whom a request is for, and how much of the server that client may take.
+//! The client of a request, and its share of each limit.
 
 use std::net::{IpAddr, Ipv6Addr};
 
-/// A key, or an address where no keys are asked for.
+/// A client: a key, or an address if no keys are required.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Client {
-    /// What tells it from others; sessions belong to it.
+    /// Identifies the client; sessions belong to it.
     pub id: String,
-    /// Whether it may take only a part of what there is. Requests from this machine itself without a
-    /// key are one user's, or a proxy's, and may take all of it.
+    /// Whether it may take only a part of each limit. Requests without a key from this machine come
+    /// from one user or a proxy, and may take all of it.
     pub is_limited: bool,
-    /// Whether it showed a key. Its sessions are its own then; an address owns nothing, because it may change
-    /// and many may share it.
+    /// Whether it presented a key. Only then are its sessions private: addresses may change and be
+    /// shared.
     pub has_key: bool,
 }
 
-/// What the ids of clients without a key begin with.
+/// The prefix of the ids of clients without a key.
 pub(crate) const ADDRESS: &str = "address ";
 
 impl Client {
-    /// A client by its address; by the first half of it where one machine has as many as it likes.
+    /// A client by its address, or by the /64 prefix of an IPv6 address, of which one machine may
+    /// have any number.
     pub fn at(address: IpAddr) -> Self {
         let address = address.to_canonical();
         let is_limited = !address.is_loopback();
@@ -37,12 +38,12 @@ impl Client {
         Self { id: id.to_owned(), is_limited: true, has_key: true }
     }
 
-    /// Whether a session of this owner may be used by the client.
+    /// Whether the client may use a session of this owner.
     pub fn may_use(&self, owner: &str) -> bool {
         owner == self.id || !self.has_key && owner.starts_with(ADDRESS)
     }
 
-    /// As much of a limit as this client may take: one part of `parts`, and at least one.
+    /// The client's share of a limit: `limit / parts`, and at least one.
     pub fn part_of(&self, limit: usize, parts: usize) -> usize {
         if self.is_limited { (limit / parts).max(limit.min(1)) } else { limit }
     }

@@ -1,7 +1,7 @@
-//! One connection and its time limits.
+//! One connection and its timeouts.
 //!
-//! hyper has one timer for headers and for the time between two requests. Here they are two limits:
-//! headers must come soon, while a connection that has served a request may stay open for a while.
+//! hyper has one timer for headers and for the time between two requests. Here there are two
+//! limits: headers must arrive soon, but a connection may stay open for a while after a request.
 
 use std::pin::{Pin, pin};
 use std::task::{Context, Poll};
@@ -24,11 +24,11 @@ use crate::api::Peer;
 use crate::doors::Stage;
 use crate::settings::Limits;
 
-/// Bytes of a request's headers, and of an answer that waits to be written: every connection may take them.
+/// The most bytes that a connection may buffer of request headers, and of a response.
 const HEADERS: usize = 1 << 16;
 
-/// Serves a connection until it ends, `ending` says that the server does, its client is too slow, or
-/// others need its place.
+/// Serves a connection until it ends, the server shuts down (`ending`), its client is too slow, or
+/// it must make room for others.
 pub(crate) async fn serve(
     stream: TcpStream,
     peer: Peer,
@@ -37,7 +37,7 @@ pub(crate) async fn serve(
     limits: &Limits,
     mut ending: watch::Receiver<bool>,
 ) {
-    // Sentences are small and wanted now.
+    // Sentences are small and should be sent at once.
     let _ = stream.set_nodelay(true);
     let watched = stage.subscribe();
     let place = peer.place.clone();
@@ -99,13 +99,13 @@ async fn too_slow(mut stage: watch::Receiver<Stage>, limits: &Limits) {
         };
         tokio::select! {
             () = expired => return,
-            // Without a sender the connection has ended, which is noticed elsewhere.
+            // Without a sender the connection has ended, which is handled elsewhere.
             changed = stage.changed() => if changed.is_err() { std::future::pending().await },
         }
     }
 }
 
-/// The body of an answer. When it has been sent, the next request is waited for.
+/// The body of a response. Dropping it, after it was sent, begins the wait for the next request.
 struct Answer {
     body: Body,
     stage: watch::Sender<Stage>,
@@ -137,8 +137,7 @@ impl Drop for Answer {
     }
 }
 
-/// A connection whose client must read what it asked for: a write that moves nothing for a while
-/// fails.
+/// A connection whose writes fail if the client reads nothing for `patience`.
 struct Patient {
     stream: TcpStream,
     patience: Duration,
@@ -147,7 +146,7 @@ struct Patient {
 }
 
 impl Patient {
-    fn judge<T>(
+    fn check_stall<T>(
         &mut self,
         written: Poll<std::io::Result<T>>,
         cx: &mut Context<'_>,
@@ -193,7 +192,7 @@ impl AsyncWrite for Patient {
         bytes: &[u8],
     ) -> Poll<std::io::Result<usize>> {
         let written = Pin::new(&mut self.stream).poll_write(cx, bytes);
-        self.judge(written, cx)
+        self.check_stall(written, cx)
     }
 
     fn poll_write_vectored(
@@ -202,7 +201,7 @@ impl AsyncWrite for Patient {
         slices: &[std::io::IoSlice<'_>],
     ) -> Poll<std::io::Result<usize>> {
         let written = Pin::new(&mut self.stream).poll_write_vectored(cx, slices);
-        self.judge(written, cx)
+        self.check_stall(written, cx)
     }
 
     fn is_write_vectored(&self) -> bool {
@@ -211,7 +210,7 @@ impl AsyncWrite for Patient {
 
     fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<std::io::Result<()>> {
         let flushed = Pin::new(&mut self.stream).poll_flush(cx);
-        self.judge(flushed, cx)
+        self.check_stall(flushed, cx)
     }
 
     fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<std::io::Result<()>> {

@@ -1,10 +1,11 @@
-//! Who holds the connections, and whose connection ends when there are too many.
+//! Limits connections per client, and chooses which one to close when there are too many.
 //!
-//! A connection is a stranger's until it has shown a key. All strangers together may hold half of the
-//! connections, and so may one key or one address of another machine. When there is no room for
-//! another connection, an idle one ends for it: that of the client that holds the most, the one that has been
-//! idle for longest. Where keys are asked for, a stranger that is not idle gives way, too: it reads a
-//! public page, or will be told that it has no key. So connections without a key keep nobody out.
+//! A connection counts as anonymous until it has presented a key. If keys are required, all
+//! anonymous connections together may hold half of the connections; one key or one address of
+//! another machine never holds more than half. When there is no room for another connection, an
+//! idle one is closed: of the client that holds the most, the one that has been idle for longest.
+//! If keys are required, an anonymous connection that is not idle is closed, too: it only reads a
+//! public page or is about to be rejected. So connections without a key lock nobody out.
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;
@@ -21,14 +22,14 @@ use crate::error::{ApiError, Code};
 pub(crate) enum Stage {
     /// The headers of a request: since the connection was opened, or since their first byte.
     Headers(Instant),
-    /// The answer; its own limits hold.
+    /// The response, which has its own limits.
     Answer,
     /// The first byte of the next request.
     Next(Instant),
 }
 
 impl Stage {
-    /// Since when nothing is done for the connection.
+    /// Since when the connection has been idle.
     fn idle_since(self) -> Option<Instant> {
         match self {
             Self::Headers(since) | Self::Next(since) => Some(since),
@@ -41,10 +42,10 @@ impl Stage {
 #[derive(Debug)]
 pub(crate) struct Doors {
     state: Mutex<State>,
-    /// Connections at once.
+    /// The most connections at once.
     most: usize,
     asks_for_keys: bool,
-    /// Told when a connection has ended.
+    /// Notified when a connection has ended.
     ended: Notify,
 }
 
@@ -59,7 +60,7 @@ struct Open {
     client: Client,
     stage: watch::Receiver<Stage>,
     end: Arc<Notify>,
-    /// Whether it was told to end, and makes room.
+    /// Whether it was told to end and no longer counts.
     is_ending: bool,
 }
 
@@ -81,8 +82,8 @@ impl Doors {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Waits until there is room for a connection from this address. None where the address holds all
-    /// that it may and all of it is in use.
+    /// Waits until there is room for a connection from this address. `None` if the address is at
+    /// its limit and all its connections are in use.
     pub async fn enter(
         self: &Arc<Self>,
         address: IpAddr,
@@ -141,9 +142,9 @@ impl State {
         if is_made { Room::Made } else { Room::None }
     }
 
-    /// Ends a connection of the client that has the most of these.
+    /// Ends one of these connections, of the client that has the most of them.
     fn end_one(&mut self, is_meant: &dyn Fn(&Open) -> bool, doors: &Doors) -> bool {
-        // Idle ones first, the oldest of them; then those that have no claim to what they are doing.
+        // The longest idle first; then busy ones without a required key.
         let claim = |open: &Open| match open.stage.borrow().idle_since() {
             Some(since) => Some((false, Some(since))),
             None if doors.asks_for_keys && !open.client.has_key => Some((true, None)),
@@ -166,12 +167,12 @@ impl State {
 }
 
 impl Place {
-    /// Waits until the connection has to end for another.
+    /// Waits until the connection must end to make room for another.
     pub async fn ended(&self) {
         self.end.notified().await;
     }
 
-    /// The connection has shown a key.
+    /// Assigns the connection to the client whose key it presented.
     pub fn shown(&self, client: &Client) -> Result<(), ApiError> {
         let mut state = self.doors.lock();
         if state.open.get(&self.number).is_none_or(|open| open.client == *client) {
@@ -181,7 +182,7 @@ impl Place {
         let held = state.open.values().filter(|open| !open.is_ending && own(open)).count();
         let most = client.part_of(self.doors.most, 2);
         if held >= most && !state.end_one(&own, &self.doors) {
-            let problem = format!("{most} connections are in use with this key; close some");
+            let problem = format!("this key already has {most} connections in use; close some");
             return Err(ApiError::new(Code::TooManyRequests, problem));
         }
         if let Some(open) = state.open.get_mut(&self.number) {
@@ -204,7 +205,7 @@ mod tests {
 
     type Connection = (Place, watch::Sender<Stage>);
 
-    /// A connection that does what the stage says, if there is room.
+    /// A connection in this stage, if there is room.
     fn enter(doors: &Arc<Doors>, address: [u8; 4], stage: Stage) -> Option<Connection> {
         let (sender, stage) = watch::channel(stage);
         let entering = async {
@@ -220,7 +221,7 @@ mod tests {
     }
 
     #[test]
-    fn strangers_keep_nobody_out() {
+    fn anonymous_connections_lock_nobody_out() {
         let doors = Doors::new(8, true);
         let strangers: Vec<Option<Connection>> = (0..20)
             .map(|number| {

@@ -1,4 +1,4 @@
-//! What can go wrong: at the start, and in a request.
+//! Errors at startup and in requests.
 
 use std::fmt;
 
@@ -9,20 +9,20 @@ use axum::response::{IntoResponse, Response};
 use serde::Serialize;
 use utoipa::ToSchema;
 
-/// The result of everything that starts a server.
+/// The result of starting or running a server.
 pub type Result<T> = std::result::Result<T, Error>;
 
-/// Why a server does not start.
+/// Why a server cannot start.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// The settings make no sense, or are not safe.
+    /// The settings are invalid or unsafe.
     #[error("{0}")]
     Settings(String),
     /// A model cannot be used.
     #[error(transparent)]
     Translate(#[from] abridge_translate::Error),
-    /// The operating system refused something.
+    /// An I/O error.
     #[error(transparent)]
     Io(#[from] std::io::Error),
     /// The Redis server cannot be reached.
@@ -40,41 +40,41 @@ impl HasKind for Error {
     }
 }
 
-/// What is wrong with a request, for programs.
+/// The machine-readable code of an error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Code {
-    /// The JSON or the text cannot be read.
+    /// The JSON or the text cannot be parsed.
     Malformed,
-    /// A field is wrong.
+    /// A field is invalid.
     Invalid,
     /// No key, or an unknown one.
     Unauthorized,
-    /// Another site's page, or a name that is not this server's.
+    /// A page of another site, or an unknown host name.
     Forbidden,
-    /// No such address.
+    /// No such path.
     NotFound,
-    /// No such method here.
+    /// This path does not support the method.
     MethodNotAllowed,
     /// No such model or language direction.
     UnknownModel,
-    /// The document moved on while this request was at work.
+    /// Another request advanced the document at the same time.
     SessionConflict,
     /// The session has expired.
     SessionGone,
     /// The body is too large.
     TooLarge,
-    /// The body is not of the expected kind.
+    /// The body has an unexpected media type.
     UnsupportedMediaType,
     /// There are too many requests.
     TooManyRequests,
-    /// Something went wrong here.
+    /// An internal error.
     Internal,
-    /// There was no turn in time, or no room for another session.
+    /// The server is too busy, or has no room for another session.
     Unavailable,
     /// The translation took too long.
     Timeout,
-    /// The body came too slowly.
+    /// The body was sent too slowly.
     SlowBody,
 }
 
@@ -100,22 +100,22 @@ impl Code {
     }
 }
 
-/// What is wrong with a request.
+/// Why a request failed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
 pub(crate) struct ApiError {
-    /// For programs.
+    /// Machine-readable.
     pub code: Code,
-    /// For people: what is wrong and what to do.
+    /// Human-readable: what is wrong and what to do.
     pub message: String,
-    /// Which of the sentences it is about, from 0.
+    /// The index of the sentence concerned, from 0.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub index: Option<usize>,
 }
 
-/// An answer that is an error.
+/// An error response.
 #[derive(Clone, Debug, Serialize, ToSchema)]
 pub(crate) struct ErrorBody {
-    /// What is wrong.
+    /// The error.
     pub error: ApiError,
 }
 
@@ -129,7 +129,7 @@ impl ApiError {
         self
     }
 
-    /// When it makes sense to try again.
+    /// Seconds after which the client may try again.
     fn retry_after(&self) -> Option<u32> {
         match self.code {
             Code::TooManyRequests => Some(1),

@@ -1,19 +1,20 @@
-//! A queue that shares by cost: the client that has used the least so far is served next.
+//! A fair queue by cost: the client that has used the least so far is served next.
 //!
-//! This is start-time fair queueing. Every client has a virtual time, `used`, that grows with what its
-//! work costs. A client that was away starts where those at work are now, less a small credit, so
-//! nobody saves up turns by waiting, and a client that rarely asks is served at once.
+//! This is start-time fair queueing. Every client has a virtual time, `used`, that grows with the
+//! cost of its work. A client that was idle starts at the virtual time of the active clients, less
+//! a small credit. So nobody saves up turns by waiting, and a client with rare requests is served
+//! at once.
 
 use std::collections::{BTreeMap, VecDeque};
 
-/// What waits, by client, and what each client has used.
+/// The queued items of each client, and what each client has used.
 #[derive(Debug)]
 pub(crate) struct FairQueue<T> {
     clients: BTreeMap<String, Line<T>>,
-    /// The virtual time: where a client that comes back starts, less the credit.
+    /// The virtual time: where a returning client starts, less the credit.
     now: f64,
     credit: f64,
-    /// Counts turns, to serve clients with equal use one after the other.
+    /// Counts turns, so that clients with equal use take turns.
     turns: u64,
     length: usize,
 }
@@ -21,10 +22,10 @@ pub(crate) struct FairQueue<T> {
 #[derive(Debug)]
 struct Line<T> {
     used: f64,
-    /// When it had its last turn.
+    /// The number of its last turn.
     turn: u64,
     items: VecDeque<T>,
-    /// How much of this client is at work.
+    /// Items of this client in progress.
     at_work: usize,
 }
 
@@ -35,7 +36,7 @@ impl<T> Line<T> {
 }
 
 impl<T> FairQueue<T> {
-    /// An empty queue; `credit` is what a client that comes back may use before the others go on.
+    /// An empty queue; `credit` is what a returning client may use before the others continue.
     pub fn new(credit: f64) -> Self {
         Self { clients: BTreeMap::new(), now: 0.0, credit, turns: 0, length: 0 }
     }
@@ -44,13 +45,14 @@ impl<T> FairQueue<T> {
         self.length
     }
 
-    /// Puts an item behind everything of the client.
+    /// Appends an item to the client's queue.
     pub fn push(&mut self, client: &str, item: T) {
         self.line(client).items.push_back(item);
         self.length += 1;
     }
 
-    /// Takes the first item of the client that has used the least among those whose first is suitable.
+    /// Takes the first item of the client that has used the least among those whose first item is
+    /// suitable.
     pub fn pop(&mut self, is_suitable: impl FnMut(&str, &T) -> bool) -> Option<(String, T)> {
         let client = self.next(is_suitable)?.0.to_owned();
         self.turns += 1;
@@ -63,7 +65,7 @@ impl<T> FairQueue<T> {
         Some((client, item))
     }
 
-    /// Whose item [`Self::pop`] would take, and what that client has used.
+    /// The client whose item [`Self::pop`] would take, and what that client has used.
     pub fn next(&self, mut is_suitable: impl FnMut(&str, &T) -> bool) -> Option<(&str, f64)> {
         let suitable = self.clients.iter().filter(|(client, line)| {
             line.items.front().is_some_and(|item| is_suitable(client, item))
@@ -83,12 +85,12 @@ impl<T> FairQueue<T> {
         self.line(client).used += cost;
     }
 
-    /// Some of the client's work begins.
+    /// Work on one of the client's items begins.
     pub fn begin(&mut self, client: &str) {
         self.line(client).at_work += 1;
     }
 
-    /// Some of the client's work has ended.
+    /// Work on one of the client's items has ended.
     pub fn end(&mut self, client: &str) {
         if let Some(line) = self.clients.get_mut(client) {
             line.at_work = line.at_work.saturating_sub(1);
@@ -96,18 +98,18 @@ impl<T> FairQueue<T> {
         self.forget();
     }
 
-    /// How much of this client is at work.
+    /// Items of this client in progress.
     pub fn at_work(&self, client: &str) -> usize {
         self.clients.get(client).map_or(0, |line| line.at_work)
     }
 
-    /// What the client at work that has used the least has used.
+    /// The least that any client with work in progress has used.
     pub fn least_at_work(&self) -> Option<f64> {
         let at_work = self.clients.values().filter(|line| line.at_work > 0);
         at_work.map(|line| line.used).reduce(f64::min)
     }
 
-    /// Drops what is no longer wanted.
+    /// Drops items that are no longer wanted.
     pub fn retain(&mut self, mut is_wanted: impl FnMut(&T) -> bool) {
         for line in self.clients.values_mut() {
             line.items.retain(&mut is_wanted);
@@ -116,18 +118,18 @@ impl<T> FairQueue<T> {
         self.forget();
     }
 
-    /// Takes out everything that waits.
+    /// Removes all queued items.
     pub fn drain(&mut self) -> Vec<T> {
         self.length = 0;
         self.clients.values_mut().flat_map(|line| line.items.drain(..)).collect()
     }
 
-    /// How much of this client waits.
+    /// Queued items of this client.
     pub fn count(&self, client: &str) -> usize {
         self.clients.get(client).map_or(0, |line| line.items.len())
     }
 
-    /// Takes the last item of the client with the most, if it has more than `than`.
+    /// Takes the last item of the client with the most items, if it has more than `than`.
     pub fn take_from_longest(&mut self, than: usize) -> Option<T> {
         let line = self.clients.values_mut().max_by_key(|line| line.items.len())?;
         let item = if line.items.len() > than { line.items.pop_back() } else { None };
@@ -135,7 +137,7 @@ impl<T> FairQueue<T> {
         item
     }
 
-    /// The client's line; one that was away starts now.
+    /// The client's queue; a client that was idle starts at the current virtual time.
     fn line(&mut self, client: &str) -> &mut Line<T> {
         let is_away = !self.clients.get(client).is_some_and(Line::is_active);
         if is_away {
@@ -154,7 +156,7 @@ impl<T> FairQueue<T> {
         line
     }
 
-    /// Forgets clients that would start anew as they are.
+    /// Removes idle clients that would get the same start when they return.
     fn forget(&mut self) {
         let start = self.now - self.credit;
         self.clients.retain(|_, line| line.is_active() || line.used > start);
@@ -165,7 +167,7 @@ impl<T> FairQueue<T> {
 mod tests {
     use super::*;
 
-    /// Takes items; each costs its client as much as it says.
+    /// Takes all items, and charges each client their costs.
     fn drain(queue: &mut FairQueue<(&'static str, f64)>) -> Vec<&'static str> {
         std::iter::from_fn(|| {
             let (client, (name, cost)) = queue.pop(|_, _| true)?;
@@ -201,7 +203,7 @@ mod tests {
     }
 
     #[test]
-    fn whoever_was_away_saves_up_no_more_than_the_credit() {
+    fn an_idle_client_saves_up_no_more_than_the_credit() {
         let mut queue = FairQueue::new(15.0);
         queue.push("busy", ("busy 1", 1000.0));
         assert_eq!(drain(&mut queue), ["busy 1"]);
@@ -210,7 +212,7 @@ mod tests {
         for item in ["1", "2", "3"] {
             queue.push("new", (item, 10.0));
         }
-        // Two before the others go on, then in turn; the thousand before is not held against anybody.
+        // Two before the other client continues, then in turn; earlier use does not count.
         assert_eq!(drain(&mut queue), ["1", "2", "busy 2", "3", "busy 3"]);
     }
 
@@ -240,7 +242,7 @@ mod tests {
     }
 
     #[test]
-    fn whoever_has_the_most_gives_way() {
+    fn the_client_with_the_most_items_gives_way() {
         let mut queue = FairQueue::new(0.0);
         for item in ["a1", "a2", "a3"] {
             queue.push("a", item);

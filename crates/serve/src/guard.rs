@@ -1,9 +1,10 @@
-//! Keeps other sites' pages from using a server through a reader's browser.
+//! Prevents pages of other sites from using the server through a user's browser.
 //!
-//! Two ways lead here. A page may send requests to this server's address; the browser then says whose
-//! page it is (`Origin`, `Sec-Fetch-Site`). Or a site makes its own name point here (DNS rebinding), so
-//! that the browser takes the server for that site; then only the name in `Host` is wrong. Programs
-//! that are no browsers send neither `Origin` nor foreign names, and notice nothing.
+//! There are two attacks. A page may send requests to this server's address; the browser then names
+//! the page's site (`Origin`, `Sec-Fetch-Site`). Or a site points its own host name at this server
+//! (DNS rebinding), so that the browser takes the server for that site; then only the name in
+//! `Host` is wrong. Programs other than browsers send neither `Origin` nor foreign host names and
+//! are not affected.
 
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -22,13 +23,13 @@ use crate::keys::Keys;
 use crate::settings::ServeSettings;
 use crate::{Error, Result};
 
-/// How long a browser may remember that it may ask.
+/// How long a browser may cache a preflight response.
 const REMEMBERED: Duration = Duration::from_mins(10);
 
-/// By which names, and from whose pages, the server may be used.
+/// The host names and origins from which the server may be used.
 #[derive(Debug)]
 pub(crate) struct Guard {
-    /// Names beside addresses and `localhost`; none where every name will do.
+    /// Host names besides addresses and `localhost`; `None` accepts any.
     hosts: Option<Vec<String>>,
     origins: Origins,
 }
@@ -43,7 +44,7 @@ enum Origins {
 impl Guard {
     pub fn new(settings: &ServeSettings, keys: &Keys) -> Result<Self> {
         let is_any = |names: &[String]| names.iter().any(|name| name == "*");
-        // A page that came by a wrong name has no key, so where there are keys names do not matter.
+        // A rebound page has no key, so with keys the host name does not matter.
         let every = is_any(&settings.hosts) || settings.hosts.is_empty() && !keys.is_empty();
         let hosts: Vec<String> = settings.hosts.iter().map(|host| plain(host)).collect();
         if hosts.iter().any(String::is_empty) {
@@ -53,7 +54,7 @@ impl Guard {
         let origin = |text: &String| {
             let wrong = || {
                 Error::Settings(format!(
-                    "\"{text}\" is not a site; write it as --allow-origin https://example.org"
+                    "\"{text}\" is not an origin; write it as --allow-origin https://example.org"
                 ))
             };
             let uri: Uri = text.parse().map_err(|_| wrong())?;
@@ -71,8 +72,7 @@ impl Guard {
         Ok(Self { hosts: (!every).then_some(hosts), origins })
     }
 
-    /// Answers browsers that ask whether another site's page may use the server; nothing where none
-    /// may.
+    /// Answers preflight requests; `None` if no other site is allowed.
     pub fn cors(&self) -> Option<CorsLayer> {
         let origins = match &self.origins {
             Origins::Any => AllowOrigin::any(),
@@ -111,7 +111,7 @@ impl Guard {
             );
             return Err(ApiError::new(Code::Forbidden, problem));
         }
-        // Reading changes nothing, and browsers show the answer to no other site's page.
+        // Reading changes nothing, and browsers hide the response from pages of other sites.
         let is_reading = matches!(*method, Method::GET | Method::HEAD | Method::OPTIONS);
         let origin = text(header::ORIGIN);
         let is_welcome = match text(HeaderName::from_static("sec-fetch-site")) {
@@ -130,7 +130,7 @@ impl Guard {
         Err(ApiError::new(Code::Forbidden, problem))
     }
 
-    /// Whether this is a name of the server. An address cannot be made to point elsewhere.
+    /// Whether this host name is accepted. IP addresses always are: they cannot be rebound.
     fn knows(&self, host: &str) -> bool {
         let Some(hosts) = &self.hosts else { return true };
         let name = plain(host);
@@ -146,7 +146,7 @@ impl Guard {
     }
 }
 
-/// A name without port, brackets, capitals and a dot at the end.
+/// A host name in lower case, without port, brackets and trailing dot.
 fn plain(host: &str) -> String {
     let authority = host.parse::<Authority>();
     let name = authority.as_ref().map_or(host, Authority::host);
@@ -154,7 +154,7 @@ fn plain(host: &str) -> String {
     name.to_ascii_lowercase()
 }
 
-/// Refuses what [`Guard::check`] refuses.
+/// Middleware that rejects requests that fail [`Guard::check`].
 pub(crate) async fn guard(State(app): State<Arc<App>>, request: Request, next: Next) -> Response {
     match app.guard.check(request.method(), request.uri(), request.headers()) {
         Ok(()) => next.run(request).await,
@@ -182,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn names_that_anybody_could_own_are_refused() {
+    fn unknown_host_names_are_refused() {
         let local = guard(&["Translate.Example"], &[], "");
         for host in ["localhost", "LOCALHOST:80", "a.localhost", "127.0.0.1:8080", "[::1]:8080"] {
             assert!(allows(&local, Method::GET, &[("host", host)]), "{host}");
@@ -190,7 +190,7 @@ mod tests {
         for host in ["10.0.0.7", "translate.example:8080", "translate.example."] {
             assert!(allows(&local, Method::GET, &[("host", host)]), "{host}");
         }
-        assert!(allows(&local, Method::GET, &[]), "HTTP/1.0 has no names");
+        assert!(allows(&local, Method::GET, &[]), "HTTP/1.0 has no host header");
         for host in ["evil.example", "localhost.evil.example", "127.0.0.1.evil.example", "1.1", ""]
         {
             assert!(!allows(&local, Method::GET, &[("host", host)]), "{host}");
@@ -210,7 +210,7 @@ mod tests {
         assert!(post(&[]), "a program");
         assert!(post(&[("origin", "http://localhost:8080")]), "its own page");
         assert!(post(&[("origin", "https://app.example"), ("sec-fetch-site", "cross-site")]));
-        // Behind a proxy that changes the name, the browser still says that it is the same.
+        // Behind a proxy that changes the host name, the browser still reports the same origin.
         assert!(post(&[("origin", "https://x.example"), ("sec-fetch-site", "same-origin")]));
         for origin in ["http://evil.example", "null", "http://localhost:3000", "http://localhost"] {
             assert!(!post(&[("origin", origin)]), "{origin}");
@@ -224,7 +224,7 @@ mod tests {
     }
 
     #[test]
-    fn sites_that_are_none_are_explained() {
+    fn invalid_origins_and_hosts_are_explained() {
         for origin in ["example.org", "https://example.org/", "https://example.org/a", "a b"] {
             let origins = vec![origin.to_owned()];
             let settings = ServeSettings { origins, ..ServeSettings::default() };

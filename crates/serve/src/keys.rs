@@ -1,4 +1,4 @@
-//! API keys: compared in constant time, never logged, kept only as hashes.
+//! API keys: compared in constant time, never logged, stored only as hashes.
 
 use std::fmt;
 
@@ -13,7 +13,7 @@ const SHORTEST: usize = 16;
 /// The keys that a server accepts.
 #[derive(Clone, Default)]
 pub struct Keys {
-    /// What tells clients apart, and the key's hash: equal lengths, whatever the keys' lengths are.
+    /// The client's id and the key's hash; hashes have equal lengths, unlike keys.
     keys: Vec<(String, [u8; 32])>,
 }
 
@@ -24,8 +24,8 @@ impl fmt::Debug for Keys {
 }
 
 impl Keys {
-    /// Reads keys, one per line, each alone or as `name: key`; lines that begin with `#` are notes. Keys
-    /// of one name are one client, so that a key can be replaced by another.
+    /// Parses keys, one per line, each alone or as `name: key`; lines that begin with `#` are
+    /// comments. Keys with the same name belong to one client, so that keys can be rotated.
     pub fn parse(text: &str) -> Result<Self> {
         let mut keys = Vec::new();
         for (number, line) in text.lines().enumerate() {
@@ -39,7 +39,7 @@ impl Keys {
             };
             if key.len() < SHORTEST {
                 return Err(Error::Settings(format!(
-                    "the key in line {} has fewer than {SHORTEST} characters and could be guessed; \
+                    "the key on line {} has fewer than {SHORTEST} characters and could be guessed; \
                      make one with `openssl rand -hex 24`",
                     number + 1
                 )));
@@ -48,8 +48,8 @@ impl Keys {
             let id = if let Some(name) = name {
                 format!("name {name}")
             } else {
-                // Not the number of the line, which changes when another key is taken out. A hash of
-                // the hash: what is stored with sessions must not be what keys are compared with.
+                // Not the line number, which changes when another key is removed. A hash of the
+                // hash, because the id is stored with sessions and must not reveal the key's hash.
                 let again: [u8; 32] = Sha256::digest(hash).into();
                 let (start, _) = again.split_first_chunk().unwrap_or((&[0; 16], &[]));
                 format!("key {:032x}", u128::from_be_bytes(*start))
@@ -59,12 +59,12 @@ impl Keys {
         Ok(Self { keys })
     }
 
-    /// Whether no key is asked for.
+    /// Whether no key is required.
     pub fn is_empty(&self) -> bool {
         self.keys.is_empty()
     }
 
-    /// What tells the client of a key from others. Every key is compared, so the time tells nothing.
+    /// The client id of a key. Compares all keys, so that the time reveals nothing.
     pub fn id(&self, key: &str) -> Option<&str> {
         let hash: [u8; 32] = Sha256::digest(key).into();
         let mut found = Choice::from(0);
@@ -88,7 +88,7 @@ mod tests {
         assert_eq!(keys.id("0123456789abcdef"), Some("name first"));
         let unnamed = keys.id("another-key-of-mine").unwrap().to_owned();
         assert!(unnamed.starts_with("key ") && !unnamed.contains("mine"), "{unnamed}");
-        // The same wherever it stands.
+        // The same on any line.
         let moved = Keys::parse("another-key-of-mine").unwrap();
         assert_eq!(moved.id("another-key-of-mine"), Some(unnamed.as_str()));
         assert_eq!(keys.id("0123456789abcdeF"), None);

@@ -1,22 +1,22 @@
 //! Translations over HTTP, with a memory per document.
 //!
-//! A [`Server`] holds models, an engine of threads that translate the sentences of many requests
-//! together, and the sessions of documents that come in several requests. `docs/serving.md` describes
-//! the interface; the server describes itself at `/openapi.json`.
+//! A [`Server`] holds the models, an engine whose threads translate sentences of many requests in
+//! one batch, and the sessions of documents that arrive in several requests. `docs/serving.md`
+//! describes the API; the server describes itself at `/openapi.json`.
 //!
 //! | part | file |
 //! | --- | --- |
 //! | batching across requests, turns between clients, cancellation | `engine/` |
-//! | sharing by cost | `fair.rs` |
-//! | who a client is, and how much it may take | `client.rs`, `keys.rs` |
-//! | how many requests work, wait and are turned away | `admission.rs` |
-//! | who holds the connections | `doors.rs` |
+//! | fair queueing by cost | `fair.rs` |
+//! | client identity and per-client limits | `client.rs`, `keys.rs` |
+//! | how many requests run, wait and are rejected | `admission.rs` |
+//! | connection limits per client | `doors.rs` |
 //! | sessions in memory or in Redis | `sessions/` |
-//! | addresses and their JSON | `api/` |
-//! | who may use it through a browser | `guard.rs` |
-//! | connections and their time limits | `connection.rs` |
-//! | listening, upkeep, shutdown | `server.rs` |
-//! | the page | `page/` |
+//! | routes and their JSON | `api/` |
+//! | protection against other sites' pages | `guard.rs` |
+//! | connections and their timeouts | `connection.rs` |
+//! | listening, maintenance, shutdown | `server.rs` |
+//! | the web page | `page/` |
 
 #![forbid(unsafe_code)]
 #![warn(clippy::print_stderr, clippy::print_stdout)]

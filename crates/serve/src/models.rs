@@ -1,4 +1,4 @@
-//! The models that a server holds, by name and by language.
+//! The models of a server, by name and language.
 
 use abridge_model::config::Context;
 use abridge_translate::Translator;
@@ -9,63 +9,62 @@ use crate::{Error, Result};
 /// A model with its name.
 #[derive(Debug)]
 pub struct Served {
-    /// What requests call it.
+    /// Its name in requests.
     pub name: String,
     /// The model.
     pub translator: Translator,
 }
 
 impl Served {
-    /// The codes of its languages, or `und` (undetermined) where the model does not name them.
+    /// Its language codes, or `und` (undetermined) if the model does not name them.
     pub fn languages(&self) -> (&str, &str) {
         self.translator.languages().unwrap_or(("und", "und"))
     }
 
-    /// The codes of all languages that it translates into.
+    /// The codes of all its target languages.
     pub fn targets(&self) -> Vec<&str> {
         let known: Vec<&str> = self.translator.target_languages().codes().collect();
         if known.is_empty() { vec![self.languages().1] } else { known }
     }
 
-    /// Each of these with the source language.
+    /// All language pairs, source first.
     pub fn pairs(&self) -> Vec<(&str, &str)> {
         let source = self.languages().0;
         self.targets().into_iter().map(|target| (source, target)).collect()
     }
 
-    /// How many sentences it looks back at.
+    /// How many previous sentences it attends to.
     pub fn context_size(&self) -> usize {
         let config = self.translator.model().config();
         if config.context == Context::None { 0 } else { config.context_size }
     }
 }
 
-/// All models; the first is the one that a request gets when it names none.
+/// All models; the first is the default.
 #[derive(Debug)]
 pub struct Models {
     models: Vec<Served>,
 }
 
 impl Models {
-    /// At least one model, each with a name of its own.
+    /// Takes at least one model; names must be unique.
     pub fn new(models: Vec<Served>) -> Result<Self> {
         if models.is_empty() {
-            return Err(Error::Settings("there is no model; give --model NAME=DIR".into()));
+            return Err(Error::Settings("no model given; pass --model NAME=DIR".into()));
         }
         for (place, model) in models.iter().enumerate() {
             let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
             if model.name.is_empty() || !model.name.chars().all(is_plain) {
                 return Err(Error::Settings(format!(
-                    "\"{}\" cannot name a model; use letters, digits, '-', '_' and '.', as in \
+                    "\"{}\" is not a model name; use letters, digits, '-', '_' and '.', as in \
                      --model en-de=DIR",
                     model.name
                 )));
             }
             if models[..place].iter().any(|other| other.name == model.name) {
                 let name = &model.name;
-                let problem = format!(
-                    "two models are named {name}; name one otherwise, as in --model {name}-2=DIR"
-                );
+                let problem =
+                    format!("two models are named {name}; rename one, as in --model {name}-2=DIR");
                 return Err(Error::Settings(problem));
             }
         }
@@ -80,7 +79,7 @@ impl Models {
         &self.models[place]
     }
 
-    /// The model of this name, or of this language direction, or the first.
+    /// The first model that matches whichever of name, source and target are given.
     pub(crate) fn find(
         &self,
         name: Option<&str>,
@@ -102,7 +101,7 @@ impl Models {
                     format!("{} ({from} to {to})", model.name)
                 })
                 .collect();
-            let problem = format!("no such model; there are: {}", known.join(", "));
+            let problem = format!("no such model; available: {}", known.join(", "));
             ApiError::new(Code::UnknownModel, problem)
         })
     }

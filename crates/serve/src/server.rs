@@ -1,4 +1,4 @@
-//! What listens, what is done meanwhile, and the end.
+//! Listening, periodic maintenance and shutdown.
 
 use std::net::SocketAddr;
 use std::pin::pin;
@@ -21,10 +21,10 @@ use crate::sessions::Sessions;
 use crate::settings::{Limits, ServeSettings};
 use crate::{Error, Result, connection, telemetry};
 
-/// How often expired sessions are looked for, and unused memory is given back.
+/// How often expired sessions are removed and unused memory is returned to the system.
 const UPKEEP: Duration = Duration::from_secs(5);
 
-/// A server that listens.
+/// A listening server.
 pub struct Server {
     app: Arc<App>,
     listener: TcpListener,
@@ -43,8 +43,8 @@ impl Server {
         let is_local = settings.listen.ip().is_loopback();
         if !is_local && keys.is_empty() && !settings.insecure {
             return Err(Error::Settings(format!(
-                "{} is open to other machines, but there is no key; give --keys FILE, or listen on \
-                 127.0.0.1, or say --insecure if something else keeps strangers out",
+                "{} is reachable from other machines, but no key is set; pass --keys FILE, listen \
+                 on 127.0.0.1, or pass --insecure if access is controlled elsewhere",
                 settings.listen
             )));
         }
@@ -56,7 +56,7 @@ impl Server {
             Error::Settings(format!("cannot listen on {}: {error}", settings.listen))
         })?;
         let admission = Admission::new(&settings.limits);
-        // At least two, so that one client leaves one to the others.
+        // At least two, so that one client cannot take all of them.
         let at_work = settings.threads.max(2);
         let reading = Admission::new(&Limits { at_work, ..settings.limits.clone() });
         let started = Instant::now();
@@ -76,13 +76,13 @@ impl Server {
         Ok(Self { app: Arc::new(app), listener })
     }
 
-    /// Where it listens.
+    /// The address it listens on.
     pub fn address(&self) -> Result<SocketAddr> {
         Ok(self.listener.local_addr()?)
     }
 
-    /// Serves until `shutdown` is done, then lets requests at work end for a while. Returns whether
-    /// all of them did.
+    /// Serves until `shutdown` completes, then waits up to the drain time for requests in progress.
+    /// Returns whether all of them finished.
     pub async fn run(self, shutdown: impl Future<Output = ()>) -> Result<bool> {
         let Self { app, listener } = self;
         let limits = Arc::new(app.settings.limits.clone());
@@ -109,7 +109,7 @@ impl Server {
         drop(listener);
         app.admission.close();
         app.reading.close();
-        // Nobody is left behind if there are no connections.
+        // Fails only if there are no connections to notify.
         let _ = end.send(true);
         let drained = tokio::time::timeout(limits.drain, async {
             while connections.join_next().await.is_some() {}
@@ -121,7 +121,7 @@ impl Server {
     }
 }
 
-/// Forgets what has expired or been counted, and gives memory back once nobody is at work.
+/// Drops expired sessions and processed metrics, and returns memory to the system when idle.
 async fn upkeep(app: Arc<App>) {
     let mut ticks = tokio::time::interval(UPKEEP);
     let mut seen = 0;
@@ -139,7 +139,7 @@ async fn upkeep(app: Arc<App>) {
 
 type Accepted = (TcpStream, Peer, watch::Sender<Stage>);
 
-/// The next connection, once there is room for it; those after it wait in the operating system's queue.
+/// The next connection, once there is room for it; later ones wait in the operating system's queue.
 async fn accept(listener: &TcpListener, doors: &Arc<Doors>) -> Option<Accepted> {
     match listener.accept().await {
         Ok((stream, address)) => {
@@ -148,7 +148,7 @@ async fn accept(listener: &TcpListener, doors: &Arc<Doors>) -> Option<Accepted> 
             Some((stream, Peer { address: address.ip(), place: Arc::new(place) }, stage))
         }
         Err(error) => {
-            // Out of file descriptors, most likely: others must close theirs first.
+            // Most likely out of file descriptors: other connections must close first.
             tracing::warn!("cannot accept a connection: {error}");
             tokio::time::sleep(Duration::from_millis(100)).await;
             None

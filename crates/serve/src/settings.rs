@@ -1,95 +1,96 @@
-//! How a server serves. Every number has its reason.
+//! The settings of a server, with the reason for each limit.
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::time::Duration;
 
 use crate::{Error, Result};
 
-/// How a server serves.
+/// The settings of a server.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ServeSettings {
-    /// Where it listens.
+    /// The address to listen on.
     pub listen: SocketAddr,
-    /// Listens for other machines without asking for a key.
+    /// Accepts connections from other machines without a key.
     pub insecure: bool,
-    /// Names by which browsers may call the server, beside addresses and `localhost`; `*` is any.
+    /// Host names accepted besides IP addresses and `localhost`; `*` accepts any.
     pub hosts: Vec<String>,
-    /// Other sites, as `https://example.org`, whose pages may use the server; `*` is any.
+    /// Other sites (`https://example.org`) whose pages may use the server; `*` allows any.
     pub origins: Vec<String>,
     /// Threads that translate.
     pub threads: usize,
-    /// Requests whose sentences are decoded together at most; 1 is no batching across requests.
+    /// The most requests whose sentences are decoded together; 1 disables batching across requests.
     pub together: usize,
-    /// Where the sessions of documents live.
+    /// Where the sessions of documents are stored.
     pub sessions: SessionPlace,
-    /// What is refused, and when.
+    /// Limits on sizes, counts and times.
     pub limits: Limits,
 }
 
-/// Where sessions live.
+/// Where sessions are stored.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SessionPlace {
     /// In the memory of the process.
     Memory,
-    /// In a Redis server, for several replicas.
+    /// In a Redis server that several replicas share.
     Redis(String),
 }
 
-/// What is refused, and when.
+/// Limits on sizes, counts and times.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Limits {
-    /// Bytes of a request's body: a novel's chapter is a tenth of it.
+    /// Bytes per request body: about ten chapters of a novel.
     pub body: usize,
-    /// Sentences of a request, so that no request holds a thread for long.
+    /// Sentences per request, so that no request occupies a thread for long.
     pub segments: usize,
-    /// Sentences of a file. A film has some 1,500; files give way to others after every few.
+    /// Sentences per file. A film has about 1,500; a file yields to other requests every few
+    /// sentences.
     pub file_segments: usize,
-    /// Tokens of a sentence: longer ones are no sentences.
+    /// Tokens per sentence.
     pub tokens: usize,
-    /// Hypotheses that are followed at once; memory and time grow with them.
+    /// The largest beam size; memory and time grow with it.
     pub beam: usize,
-    /// Bytes that the answer to a request may have; a stream has no such limit, only its sentences.
+    /// Bytes per response. In a stream this applies to each sentence, not to the total.
     pub answer: usize,
-    /// Bytes that all requests at work may need for their texts and answers. One that needs more than
-    /// is left waits.
+    /// Bytes that all requests in progress may need for their texts and responses. A request that
+    /// needs more than is left waits.
     pub memory: usize,
-    /// Requests at work: enough to fill batches. A key, or an address of another machine, may have half
-    /// of them.
+    /// Requests in progress: enough to fill batches. A key, or an address of another machine, may
+    /// have half of them.
     pub at_work: usize,
-    /// Requests that wait for their turn; more would only wait in vain.
+    /// Queued requests; more would only time out.
     pub waiting: usize,
-    /// The longest wait for a turn; a client would rather know.
+    /// The longest time in the queue; after that the client is told to try again.
     pub wait: Duration,
-    /// The longest work on a request, from its turn to its end.
+    /// The longest time to process a request, not counting the queue.
     pub deadline: Duration,
     /// The same for a file.
     pub file_deadline: Duration,
-    /// The time in which a client must have sent its headers; sending them byte by byte would hold a place.
+    /// The time a client has to send its headers, so that a slow sender cannot hold a connection.
     pub header: Duration,
-    /// In which a client must have sent its body, and for which it may keep a connection open without
-    /// another request.
+    /// The time a client has to send its body, and how long a connection may stay open between two
+    /// requests.
     pub idle: Duration,
-    /// For which a client may read nothing of its answer; then it loses its place.
+    /// How long a client may stop reading its response before the connection is closed.
     pub stall: Duration,
-    /// Open connections; each may hold a body. A key, or an address of another machine, may have half
-    /// of them, and so may all together that have shown no key.
+    /// Open connections; each may hold a body. A key, or an address of another machine, may have
+    /// half of them, and so may all connections without a key together.
     pub connections: usize,
     /// Documents in sessions. A key, or an address of another machine, may have a quarter of them.
     pub sessions: usize,
-    /// How long an unused session stays.
+    /// How long an unused session is kept.
     pub session_life: Duration,
     /// Bytes of all sessions together.
     pub session_bytes: usize,
-    /// How long requests at work may go on after a shutdown began.
+    /// How long requests in progress may continue after a shutdown began.
     pub drain: Duration,
 }
 
-/// No time is longer: enough for anything, and no sum of times overflows.
+/// The longest time allowed, small enough that sums of times cannot overflow.
 const LONGEST: Duration = Duration::from_hours(24 * 366);
 
 impl ServeSettings {
-    /// Refuses numbers with which a server could not start or would answer nobody, by the names that
-    /// they have on the command line.
+    /// Rejects values with which a server could not start or would serve no one. Errors name the
+    /// command-line option.
     pub fn check(&self) -> Result<()> {
         let Limits { body, segments, file_segments, tokens, beam, answer, memory, .. } =
             self.limits;
@@ -185,7 +186,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numbers_that_make_no_server_are_refused_by_name() {
+    fn invalid_settings_are_refused_by_name() {
         let refused = |change: &dyn Fn(&mut ServeSettings)| {
             let mut settings = ServeSettings::default();
             change(&mut settings);

@@ -1,4 +1,4 @@
-//! The interface over real sockets: what it answers, and that it is what the library gives.
+//! The API over real sockets: its responses, which must equal the library's results.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod common;
@@ -20,7 +20,7 @@ fn documents_equal_library_sessions() {
     assert_eq!(body["scores"].as_array().unwrap().len(), 40);
     assert!(body["signature"].as_str().unwrap().contains("|beam:2|"), "{body}");
 
-    // Fewer sentences of context, and the sentences before as "before".
+    // Less context, and previous sentences as "before".
     let alone = by_library(&fixture.translator("de"), Some(0), &document);
     assert_ne!(alone, expected, "context changes something");
     let body = json!({"sentences": document, "context": 0, "options": quick()});
@@ -54,7 +54,7 @@ fn texts_keep_their_layout() {
 }
 
 #[test]
-fn sessions_go_on_where_they_were() {
+fn sessions_continue_where_they_stopped() {
     let fixture = Fixture::new();
     let server = fixture.start(|_| {});
     let document = document(4, 12);
@@ -72,7 +72,7 @@ fn sessions_go_on_where_they_were() {
     assert_eq!(found, expected[2..]);
     let shown = server.get(&path).json();
     assert_eq!((&shown["sentences"], &shown["remembered"]), (&json!(12), &json!(2)));
-    // A request that fails leaves the document where it was.
+    // A failed request leaves the session unchanged.
     let refused = server.post(&format!("{path}/translate"), &json!({"sentences": [1]}));
     assert_eq!((refused.status, refused.code().as_str()), (422, "invalid"));
     assert_eq!(server.get(&path).json()["sentences"], 12);
@@ -172,7 +172,7 @@ fn files_come_back_in_their_format() {
 }
 
 #[test]
-fn translations_tell_where_they_looked() {
+fn translations_report_their_attention() {
     let fixture = Fixture::new();
     let server = fixture.start(|_| {});
     let options = json!({"beam": 2, "max_length": 8, "attention": true});
@@ -187,7 +187,7 @@ fn translations_tell_where_they_looked() {
         let row = |row: &Value| row.as_array().unwrap().iter().map(|w| w.as_f64().unwrap()).sum();
         rows.as_array().unwrap().iter().map(row).collect()
     };
-    // All that a word of the translation gave to the memory is shared out over its words.
+    // The weight that a target word gives to the memory is distributed over its words.
     let context = looked["context"].as_array().unwrap();
     for target in 0..looked["target"].as_array().unwrap().len() {
         let all: f64 = context.iter().map(|c| sum(&c["entry_weights"])[target]).sum();
@@ -211,7 +211,7 @@ fn libretranslate_clients_are_understood() {
     assert!(one.is_string());
     let body = json!({"q": ["The lamp.", "The lamp."], "source": "auto", "target": "de"});
     let several = server.post("/translate", &body).json();
-    assert_eq!(several["translatedText"], json!([one, one]), "texts know nothing of each other");
+    assert_eq!(several["translatedText"], json!([one, one]), "texts are independent");
     assert_eq!(several["detectedLanguage"]["language"], "en");
     let form = [("Content-Type", "application/x-www-form-urlencoded")];
     let answer = server.request("POST", "/translate", &form, b"q=The+lamp.&source=en&target=de");
@@ -238,7 +238,7 @@ fn operators_see_what_they_need() {
     );
     let description = server.get("/openapi.json").json();
     assert!(description["openapi"].as_str().unwrap().starts_with("3."));
-    // With what this server has, so that clients can offer it.
+    // With this server's models and limits, so that clients can offer them.
     let schemas = &description["components"]["schemas"];
     let fields = &schemas["TranslateRequest"]["properties"];
     assert_eq!(fields["model"]["enum"], json!(["en-de", "en-fr", null]));

@@ -31,25 +31,25 @@ fn slow_and_half_open_connections_end() {
 }
 
 #[test]
-fn a_client_that_does_not_read_loses_its_place() {
+fn a_client_that_does_not_read_is_disconnected() {
     let fixture = Fixture::new();
     let server = fixture.start(|settings| {
         settings.limits.connections = 1;
         settings.limits.stall = Duration::from_millis(500);
     });
-    // It asks for far more than fits into the buffers of a socket.
+    // It requests far more than socket buffers hold.
     let mut deaf = server.connect();
     let request = "GET /openapi.json HTTP/1.1\r\nHost: localhost\r\n\r\n";
     deaf.write_all(request.repeat(1000).as_bytes()).unwrap();
     deaf.peek(&mut [0]).unwrap();
-    // Until it has stalled for long enough, its place is in use and others are turned away.
+    // Until the stall timeout, it holds the only connection and others are rejected.
     let is_free = || {
         (0..100).any(|_| {
             std::thread::sleep(Duration::from_millis(100));
             server.get("/livez").status == 200
         })
     };
-    assert!(is_free(), "the only place is free again");
+    assert!(is_free(), "the only connection is free again");
     let mut answers = Vec::new();
     let _ = deaf.read_to_end(&mut answers);
     let count = String::from_utf8_lossy(&answers).matches("HTTP/1.1 200").count();
@@ -68,7 +68,7 @@ fn ask(stream: &mut TcpStream) {
     assert!(answer.starts_with(b"HTTP/1.1 200"));
 }
 
-/// How long the server keeps a connection open that says no more.
+/// How long the server keeps an idle connection open.
 fn kept(stream: &mut TcpStream) -> Duration {
     let started = Instant::now();
     let _ = stream.read_to_end(&mut Vec::new());
@@ -76,14 +76,14 @@ fn kept(stream: &mut TcpStream) -> Duration {
 }
 
 #[test]
-fn headers_and_the_next_request_have_limits_of_their_own() {
+fn headers_and_the_next_request_have_separate_timeouts() {
     let fixture = Fixture::new();
     let (header, idle) = (Duration::from_millis(300), Duration::from_millis(1500));
     let server = fixture.start(|settings| {
         settings.limits.header = header;
         settings.limits.idle = idle;
     });
-    // A new connection must say something soon.
+    // A new connection must send its headers soon.
     let waited = kept(&mut server.connect());
     assert!(waited < idle, "{waited:?}");
     // One that has served a request may wait longer than headers may take.
@@ -95,7 +95,7 @@ fn headers_and_the_next_request_have_limits_of_their_own() {
     ask(&mut stream);
     let waited = kept(&mut stream);
     assert!(waited + Duration::from_millis(50) >= idle, "{waited:?}");
-    // But once the next request has begun, its headers must come, however they trickle.
+    // But once the next request has begun, its headers have a deadline, even if bytes keep coming.
     let mut stream = server.connect();
     ask(&mut stream);
     std::thread::sleep(header * 2);
@@ -124,7 +124,7 @@ fn other_sites_cannot_use_the_server_through_a_browser() {
     let rebound = server.request("GET", "/v1/models", &[("Host", "evil.example")], b"");
     assert_eq!((rebound.status, rebound.code().as_str()), (403, "forbidden"));
     assert!(rebound.body.contains("--allow-host evil.example"), "{rebound:?}");
-    // Requests that browsers send without asking first: a text and a form.
+    // Requests that browsers send without a preflight: plain text and a form.
     let evil = ("Origin", "http://evil.example");
     let file = |more: (&str, &str)| {
         server.request("POST", "/v1/files?name=a.txt&beam=1", &[PLAIN, more], b"It is.")
@@ -134,10 +134,10 @@ fn other_sites_cannot_use_the_server_through_a_browser() {
     let form = b"q=it+is.&source=en&target=de";
     let refused = server.request("POST", "/translate", &[FORM, evil], form);
     assert_eq!(refused.status, 403);
-    assert!(refused.json()["error"].is_string(), "as LibreTranslate's errors are: {refused:?}");
+    assert!(refused.json()["error"].is_string(), "in LibreTranslate's format: {refused:?}");
     assert_eq!(file(("Origin", "http://localhost")).status, 200, "its own page");
     assert_eq!(file(("Accept", "*/*")).status, 200, "no browser at all");
-    // And no other site is told that it may read.
+    // And no other site may read responses.
     let read = server.request("GET", "/v1/models", &[evil], b"");
     assert!(read.status == 200 && !read.head.contains("access-control"), "{read:?}");
 }
@@ -175,7 +175,7 @@ fn sites_and_names_can_be_allowed() {
 }
 
 #[test]
-fn a_wrong_site_is_explained_at_the_start() {
+fn an_invalid_origin_is_explained_at_startup() {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     let settings = ServeSettings {
         listen: "127.0.0.1:0".parse().unwrap(),

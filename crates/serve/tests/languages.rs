@@ -1,4 +1,4 @@
-//! A model of several target languages: a request names one of them.
+//! A model with several target languages: a request names one of them.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod common;
@@ -15,7 +15,7 @@ use burn::tensor::Device;
 use common::{Answer, Running, by_library_with_scores, document, quick, small};
 use serde_json::json;
 
-/// Writes a random model that can be told to write German or French.
+/// Writes a random model with German and French as target languages.
 fn write_model(path: &Path) {
     let settings = TrainSettings { vocabulary_size: 60, ..TrainSettings::default() };
     let (counts, languages) = (count_words(&document(1, 200), 1), ["de", "fr"].map(str::to_owned));
@@ -56,7 +56,7 @@ fn a_request_names_one_of_a_models_languages() {
     let [german, french] = ["de", "fr"].map(|language| {
         by_library_with_scores(&open().towards(language).unwrap(), None, &document).1
     });
-    assert!(!alike(&german, &french), "random networks write alike, but think differently");
+    assert!(!alike(&german, &french), "scores depend on the language");
     let body = |target: &str| json!({"sentences": document, "target": target, "options": quick()});
     assert!(alike(&scores(&server.post("/v1/translate", &body("de"))), &german));
     assert!(alike(&scores(&server.post("/v1/translate", &body("fr"))), &french));

@@ -1,7 +1,7 @@
 //! Batches, scoring, streaming, explanations, pictures and the server agree on which sentence
-//! stands in which slot of the memory.
+//! is in which slot of the memory.
 //!
-//! The expectation is written out here by hand, and asks nobody.
+//! The expected layout is written out here, independently of the code under test.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod common;
@@ -25,7 +25,7 @@ use burn::tensor::activation::log_softmax;
 use common::small;
 use serde_json::json;
 
-/// Sentences before that a sentence sees.
+/// How many previous sentences a sentence sees.
 const CONTEXT: usize = 3;
 
 /// A model and what is expected of it.
@@ -55,7 +55,7 @@ fn cases() -> Vec<Case> {
     ]
 }
 
-/// The sentence in each slot of the sentence at `position`.
+/// The sentence in each memory slot of the sentence at `position`.
 fn slots(position: usize, is_mirrored: bool) -> Vec<Option<usize>> {
     let back = if is_mirrored { [1, 2, 3] } else { [3, 2, 1] };
     back.map(|back| position.checked_sub(back)).to_vec()
@@ -75,7 +75,7 @@ impl Case {
         Translator::open(folder, &Device::flex()).unwrap()
     }
 
-    /// The sentences, each with the slots that it should have.
+    /// The sentences, each with its expected slots.
     fn sources(&self, text: &Text, translations: &[Vec<u32>], is_mirrored: bool) -> SourceBatch {
         let example = |source| Example { source, context: slots(source, is_mirrored) };
         let translations = if self.config.target_context { translations } else { &[] };
@@ -169,7 +169,7 @@ fn batches_are_in_the_order_of_training() {
         let layout = case.config.layout(Purpose::Training);
         let settings = BatchSettings { layout, ..BatchSettings::default() };
         let batcher = Batcher::new(Arc::clone(&store), settings).unwrap();
-        // Backwards, so that a sentence's place in the batch is not its place in the document.
+        // In reverse, so that positions in the batch differ from positions in the document.
         let sentences: Vec<usize> = (0..text.sources.len()).rev().collect();
         let batch = batcher.build(&PlannedBatch { sentences: sentences.clone() });
         for (example, &position) in batch.source.examples.iter().zip(&sentences) {
@@ -207,7 +207,7 @@ fn scores_are_those_of_the_expected_slots() {
             scores.into_iter().map(|mut of| of.remove(0).token_scores).collect();
         let expected = case.expected(&translator, &text, &text.target_tokens, case.is_mirrored);
         assert_close(case.name, &scores, &expected);
-        // The order matters, or nothing was tested.
+        // The order must matter, or nothing is tested.
         let other = case.expected(&translator, &text, &text.target_tokens, !case.is_mirrored);
         let differ = expected[5].iter().zip(&other[5]).any(|(a, b)| (a - b).abs() > 1e-4);
         assert!(differ, "{}: slots in any order give the same scores", case.name);
@@ -243,7 +243,7 @@ fn streams_and_explanations_have_the_expected_slots() {
             translations.iter().map(|found| found.hypotheses[0].tokens.clone()).collect();
         let scores: Vec<Vec<f32>> =
             translations.iter().map(|found| found.hypotheses[0].token_scores.clone()).collect();
-        // The memory holds the tokens of the text, which may be other pieces than were found.
+        // The memory holds the tokens of the text, which may differ from the tokens found.
         let remembered: Vec<Vec<u32>> = translations
             .iter()
             .map(|found| {

@@ -1,4 +1,4 @@
-//! Limits, keys, overload, deadlines and the end, over real sockets.
+//! Limits, keys, overload, deadlines and shutdown, over real sockets.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod common;
@@ -16,7 +16,7 @@ fn slow(sentences: usize) -> Value {
 }
 
 #[test]
-fn what_cannot_be_read_is_refused() {
+fn malformed_requests_are_refused() {
     let fixture = Fixture::new();
     let server = fixture.start(|_| {});
     let json_type = [("Content-Type", "application/json")];
@@ -50,7 +50,7 @@ fn what_cannot_be_read_is_refused() {
 }
 
 #[test]
-fn too_much_is_refused_and_says_where() {
+fn requests_over_the_limits_are_refused_with_an_index() {
     let fixture = Fixture::new();
     let server = fixture.start(|_| {});
     let refused = |body: Value| {
@@ -72,7 +72,7 @@ fn too_much_is_refused_and_says_where() {
     let answer =
         server.request("POST", "/v1/translate", &[("Content-Type", "application/json")], &huge);
     assert_eq!(answer.status, 413);
-    // Without a length, byte after byte.
+    // Without a content length, in chunks.
     let mut stream = server.connect();
     stream
         .write_all(b"POST /v1/translate HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\nConnection: close\r\n\r\n")
@@ -97,7 +97,7 @@ fn low_limits_still_let_plain_requests_pass() {
 }
 
 #[test]
-fn keys_are_asked_for() {
+fn keys_are_required() {
     let fixture = Fixture::new();
     let key = "0123456789abcdef0123";
     let server = fixture.start_with_keys(&format!("me: {key}"), |_| {});
@@ -139,7 +139,7 @@ fn other_machines_need_a_key() {
 }
 
 #[test]
-fn too_many_requests_are_turned_away_and_the_rest_is_served() {
+fn excess_requests_are_rejected_and_the_rest_is_served() {
     let fixture = Fixture::new();
     let server = fixture.start(|settings| {
         settings.limits.at_work = 1;
@@ -161,11 +161,11 @@ fn too_many_requests_are_turned_away_and_the_rest_is_served() {
         assert!(answer.head.contains("retry-after: "), "{answer:?}");
     }
     let quick = json!({"sentences": ["it is."], "options": quick()});
-    assert_eq!(server.post("/v1/translate", &quick).status, 200, "it goes on");
+    assert_eq!(server.post("/v1/translate", &quick).status, 200, "it still serves");
 }
 
 #[test]
-fn deadlines_and_clients_that_leave_stop_the_work() {
+fn deadlines_and_disconnects_stop_the_work() {
     let fixture = Fixture::new();
     let server = fixture.start(|settings| {
         settings.threads = 1;
@@ -180,11 +180,11 @@ fn deadlines_and_clients_that_leave_stop_the_work() {
     };
     let (name, data) = events.last().unwrap();
     assert_eq!((name.as_str(), &data["error"]["code"]), ("error", &json!("timeout")));
-    // The only thread is free again at once: between two steps of the decoder it stopped.
+    // The only thread is free again at once: work stops between two decoder steps.
     let quick = json!({"sentences": ["it is."], "options": quick()});
     assert_eq!(server.post("/v1/translate", &quick).status, 200);
 
-    // Clients that leave: the work for them ends long before it would be done.
+    // When clients disconnect, their work stops long before it would be finished.
     let server = fixture.start(|settings| settings.threads = 1);
     for _ in 0..5 {
         let mut stream = server.connect();
@@ -219,7 +219,7 @@ fn an_expired_session_is_gone() {
     let body = json!({"sentences": ["it is."], "options": quick()});
     let gone = server.post(&format!("/v1/sessions/{id}/translate"), &body);
     assert_eq!((gone.status, gone.code().as_str()), (410, "session_gone"));
-    assert_eq!(create().status, 201, "those that expired made room");
+    assert_eq!(create().status, 201, "expired sessions make room");
     for id in ["x", "0123456789abcdef0123456789abcdef", "%00", "..%2f"] {
         assert_eq!(server.get(&format!("/v1/sessions/{id}")).status, 410, "{id}");
     }
@@ -235,7 +235,7 @@ fn sessions_have_a_limit_in_bytes() {
     let refused = server.post(&format!("{path}/translate"), &body);
     assert_eq!((refused.status, refused.code().as_str()), (503, "unavailable"));
     assert!(refused.head.contains("retry-after: "), "{refused:?}");
-    assert_eq!(server.get(&path).json()["sentences"], 0, "it stays as it was");
+    assert_eq!(server.get(&path).json()["sentences"], 0, "it is unchanged");
 }
 
 #[test]
@@ -264,7 +264,7 @@ fn nothing_is_mixed_between_sessions() {
                 assert_eq!(found, texts, "document {key}");
                 let pairs = scores.iter().zip(&expected);
                 assert!(pairs.clone().all(|(a, b)| (a - b).abs() < 1e-5), "document {key}");
-                // Another document's memory would be noticed.
+                // Another document's memory would change the scores.
                 let (_, alone) = by_library_with_scores(translator, Some(0), &document);
                 let is_other = expected.iter().zip(&alone).any(|(a, b)| (a - b).abs() > 1e-4);
                 assert_eq!(is_other, context != Some(0), "document {key}");
@@ -310,7 +310,7 @@ fn shutdown_lets_requests_end_and_takes_no_new_ones() {
 }
 
 #[test]
-fn a_shutdown_does_not_wait_for_ever() {
+fn a_shutdown_does_not_wait_forever() {
     let fixture = Fixture::new();
     let server = fixture.start(|settings| settings.limits.drain = Duration::from_millis(300));
     let mut stream = server.connect();

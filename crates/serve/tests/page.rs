@@ -53,7 +53,7 @@ fn downloaded(path: &Path) -> String {
 fn a_reader_translates_inspects_compares_and_downloads() {
     let is_moved = |fixture: &Fixture| expected(fixture, 2) != expected(fixture, 0);
     let fixture = (0..100).map(Fixture::with_seed).find(is_moved);
-    let fixture = fixture.expect("some random network writes otherwise with context");
+    let fixture = fixture.expect("some random network translates differently with context");
     let server = fixture.start(|_| {});
     let downloads = tempfile::tempdir().unwrap();
     let browser = Browser::start(downloads.path());
@@ -66,7 +66,7 @@ fn a_reader_translates_inspects_compares_and_downloads() {
     );
 
     let is_asked = browser.run("return document.getElementById('key').offsetParent !== null");
-    assert_eq!(is_asked, json!(false), "a server without keys asks for none");
+    assert_eq!(is_asked, json!(false), "no key is required");
 
     // Nothing to translate yet.
     browser.click("#translate");
@@ -97,7 +97,7 @@ fn a_reader_translates_inspects_compares_and_downloads() {
         "const p = document.querySelectorAll('.inspect .shaded'); return p.length > 0 && \
          [...p[p.length - 1].querySelectorAll('span:not(.distance)')].map(e => e.textContent)",
     );
-    // The small tokenizer knows no capital letters.
+    // The small tokenizer has no capital letters.
     assert_eq!(words, json!(["⁇ he", "lamp", "is", "old.", "⏎"]));
     assert_eq!(
         browser.run("return document.querySelectorAll('.row')[1].getAttribute('aria-expanded')"),
@@ -141,7 +141,7 @@ fn a_reader_translates_inspects_compares_and_downloads() {
     }
     clipboard("denied");
     browser.click("#copy");
-    browser.wait(&format!("{problem}.includes('does not let this page copy')"));
+    browser.wait(&format!("{problem}.includes('did not allow copying')"));
     clipboard("granted");
     browser.click("#copy");
     browser.wait(&format!("{status} === 'Copied' && document.getElementById('problem').hidden"));
@@ -191,7 +191,7 @@ fn a_reader_translates_inspects_compares_and_downloads() {
     browser.wait("return document.getElementById('status').textContent === '3 sentences'");
     assert_eq!(browser.run(ROWS), json!(expected(&fixture, 1)));
 
-    // A file that is not what it says.
+    // A file whose content does not match its extension.
     let broken = downloads.path().join("broken.srt");
     fs::write(&broken, "no subtitles").unwrap();
     browser.type_into("#file", broken.to_str().unwrap());
@@ -204,18 +204,18 @@ fn a_reader_translates_inspects_compares_and_downloads() {
     );
     assert_eq!(browser.run("return document.getElementById('download').disabled"), json!(true));
 
-    // Nothing was asked of anybody else.
+    // No request went to another server.
     let asked = browser.run("return performance.getEntriesByType('resource').map(e => e.name)");
     for address in asked.as_array().unwrap() {
         assert!(address.as_str().unwrap().starts_with(&home), "{address}");
     }
-    // Every control has a name for those who do not see it.
+    // Every control has an accessible name.
     let nameless = browser.run(
         "return [...document.querySelectorAll('input, select, textarea')]\
          .filter(e => !e.labels || !e.labels.length).map(e => e.id)",
     );
     assert_eq!(nameless, json!([]));
-    // Who prefers the dark gets it.
+    // The colour scheme follows the preference.
     let background = "return getComputedStyle(document.body).backgroundColor";
     let luminous = |scheme: &str| -> u64 {
         let feature = json!({"name": "prefers-color-scheme", "value": scheme});
@@ -225,7 +225,7 @@ fn a_reader_translates_inspects_compares_and_downloads() {
         numbers.filter_map(|number| number.parse::<u64>().ok()).sum()
     };
     assert!(luminous("light") > 700 && luminous("dark") < 100);
-    // On a phone nothing is wider than the screen.
+    // On a phone, nothing is wider than the screen.
     let phone = json!({"width": 390, "height": 844, "deviceScaleFactor": 1, "mobile": true});
     browser.command("Emulation.setDeviceMetricsOverride", &phone);
     assert_eq!(browser.run("return document.documentElement.scrollWidth"), json!(390));
@@ -270,7 +270,7 @@ fn sentences_appear_before_the_last_is_done_and_work_can_be_stopped() {
 
 #[test]
 #[ignore = "needs Chromium; .ci/run runs it"]
-fn a_key_is_asked_for_and_used() {
+fn a_key_is_required_and_used() {
     let fixture = Fixture::new();
     let key = "0123456789abcdef0123";
     let server = fixture.start_with_keys(key, |_| {});
@@ -289,7 +289,7 @@ fn a_key_is_asked_for_and_used() {
     assert_eq!(browser.run("return document.getElementById('problem').hidden"), json!(true));
 }
 
-/// A site of somebody else: one empty page on a port of its own.
+/// Another site: one empty page on its own port.
 fn other_site() -> String {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = format!("http://{}", listener.local_addr().unwrap());
@@ -307,7 +307,7 @@ fn other_site() -> String {
 
 #[test]
 #[ignore = "needs Chromium; .ci/run runs it"]
-fn pages_of_other_sites_get_nothing_done_unless_allowed() {
+fn pages_of_other_sites_are_refused_unless_allowed() {
     let fixture = Fixture::new();
     let site = other_site();
     let closed = fixture.start(|_| {});
@@ -315,7 +315,7 @@ fn pages_of_other_sites_get_nothing_done_unless_allowed() {
     let downloads = tempfile::tempdir().unwrap();
     let browser = Browser::start(downloads.path());
     browser.open(&format!("{site}/"));
-    // A text is sent without asking first; the page would not see the answer, but work would be done.
+    // Plain text needs no preflight; the page could not read the response, but it would cause work.
     let address = format!("http://{}", closed.address);
     let sent = browser.run(&format!(
         "return fetch('{address}/v1/files?name=a.txt', {{method: 'POST', mode: 'no-cors', body: 'It is.'}})\
@@ -325,7 +325,7 @@ fn pages_of_other_sites_get_nothing_done_unless_allowed() {
     let metrics = closed.get("/metrics").body;
     let refused = "abridge_requests_total{path=\"/v1/files\",status=\"403\"}";
     assert!(metrics.contains(refused), "{metrics}");
-    // JSON is asked for first, and only the server that allows this site says yes.
+    // JSON needs a preflight, which succeeds only on the server that allows this site.
     let ask = |address: SocketAddr| {
         browser.run(&format!(
             "return fetch('http://{address}/v1/translate', {{method: 'POST', \

@@ -1,8 +1,8 @@
-//! Sessions in a Redis server that fails: it goes silent, or holds what nobody can use.
+//! Sessions in a Redis server that fails: it stops answering, or holds unusable data.
 //!
-//! What a real one does is tested with one (`crates/cli/tests/serving/replicas.rs`). This one answers as
-//! a real one would to the server's scripts, told apart by the number of their arguments, until it is
-//! told to be silent.
+//! A real Redis server is tested elsewhere (`crates/cli/tests/serving/replicas.rs`). This fake
+//! answers the server's scripts, which it recognises by the number of their arguments, until it is
+//! silenced.
 #![cfg(feature = "redis")]
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -26,8 +26,8 @@ struct Stored {
 #[derive(Default)]
 struct Redis {
     is_silent: AtomicBool,
-    /// Connections and commands since it is silent.
-    bothered: AtomicUsize,
+    /// Connections and commands since it was silenced.
+    ignored: AtomicUsize,
 }
 
 impl Redis {
@@ -49,7 +49,7 @@ impl Redis {
 
     fn note(&self) {
         if self.is_silent.load(Ordering::SeqCst) {
-            self.bothered.fetch_add(1, Ordering::SeqCst);
+            self.ignored.fetch_add(1, Ordering::SeqCst);
         }
     }
 
@@ -108,7 +108,7 @@ fn read(reader: &mut impl BufRead) -> Option<Vec<Vec<u8>>> {
 }
 
 #[test]
-fn a_silent_redis_holds_nobody_for_long() {
+fn a_silent_redis_does_not_block_requests_for_long() {
     let fixture = Fixture::new();
     let (redis, address) = Redis::start(Stored { model: "en-de", bytes: Vec::new() });
     let server = fixture.start(|settings| settings.sessions = SessionPlace::Redis(address));
@@ -123,15 +123,19 @@ fn a_silent_redis_holds_nobody_for_long() {
             threads.into_iter().map(|thread| thread.join().unwrap()).collect()
         })
     };
-    // All wait at once and not one after the other; after that nobody waits.
+    // All wait at the same time, not one after another; after that none waits.
     for _ in 0..3 {
         assert!(ask().iter().all(|answer| answer.status == 503));
     }
-    // The commands of the first on the connection that was there, then one attempt at a time.
-    let bothered = redis.bothered.load(Ordering::SeqCst);
-    assert!(bothered <= 31 + 10, "{bothered} connections and commands");
+    // The first round's commands on the open connection, then one attempt at a time.
+    let ignored = redis.ignored.load(Ordering::SeqCst);
+    assert!(ignored <= 31 + 10, "{ignored} connections and commands");
     let alone = json!({"sentences": ["it is."], "options": common::quick()});
-    assert_eq!(server.post("/v1/translate", &alone).status, 200, "what needs no session goes on");
+    assert_eq!(
+        server.post("/v1/translate", &alone).status,
+        200,
+        "requests without a session still work"
+    );
     // Once it answers again, so does the server, after the next attempt.
     redis.is_silent.store(false, Ordering::SeqCst);
     let is_ready = (0..100).any(|_| {

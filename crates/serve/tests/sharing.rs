@@ -1,4 +1,4 @@
-//! Two keys share a server: neither keeps the other out, and neither sees the other's documents.
+//! Two keys share a server: neither locks the other out, and neither sees the other's documents.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod common;
@@ -54,7 +54,7 @@ fn a_single_sentence_does_not_wait_for_a_large_request() {
     let fixture = Fixture::new();
     let server = fixture.start_with_keys(KEYS, |settings| settings.threads = 1);
     // A random network never ends a sentence: each of these takes a thousand steps of sixteen
-    // hypotheses, and several of them are one share of the work.
+    // hypotheses, and several of them form one batch.
     let options = json!({"beam": 16, "max_length": 1000});
     let body = json!({"sentences": document(1, 256), "options": options, "stream": true});
     let mut large = begin(&server, LARGE, &body);
@@ -91,7 +91,7 @@ fn interrupted_work_gives_the_same_translations() {
 }
 
 #[test]
-fn answers_are_bounded_before_the_work_begins() {
+fn responses_are_bounded_before_the_work_begins() {
     let fixture = Fixture::new();
     let server = fixture.start(|_| {});
     let sentence = "the old lamp is broken. ".repeat(40);
@@ -99,7 +99,7 @@ fn answers_are_bounded_before_the_work_begins() {
         let sentences = vec![sentence.as_str(); count];
         json!({"sentences": sentences, "options": options, "stream": stream})
     };
-    // It would be an answer of more than a gigabyte.
+    // The response would have more than a gigabyte.
     let all = json!({"attention": true, "max_length": 1024, "beam": 1});
     let refused = server.post("/v1/translate", &body(64, all, false));
     assert_eq!((refused.status, refused.code().as_str()), (413, "too_large"), "{refused:?}");
@@ -107,7 +107,7 @@ fn answers_are_bounded_before_the_work_begins() {
     let plain = json!({"max_length": 2, "beam": 1});
     assert_eq!(server.post("/v1/translate", &body(64, plain, false)).status, 200);
 
-    // What is too large for one answer is a stream of sentences.
+    // What is too large for one response can be streamed.
     let server = fixture.start(|settings| settings.limits.answer = 150_000);
     let some = json!({"attention": true, "max_length": 8, "beam": 1});
     let sentences = document(1, 30);
@@ -124,22 +124,22 @@ fn answers_are_bounded_before_the_work_begins() {
 }
 
 #[test]
-fn streams_that_nobody_reads_keep_nobody_out() {
+fn unread_streams_lock_nobody_out() {
     let fixture = Fixture::new();
     let server = fixture.start_with_keys(KEYS, |settings| {
         settings.limits.at_work = 4;
         settings.limits.wait = Duration::from_secs(30);
         settings.limits.stall = Duration::from_secs(2);
     });
-    // Each is far more than the buffers of a socket and of the server hold.
+    // Each is far larger than the buffers of the socket and the server.
     let sentence = "the old lamp is broken. ".repeat(40);
     let options = json!({"beam": 1, "max_length": 250, "attention": true});
     let body = json!({"sentences": vec![sentence; 40], "options": options, "stream": true});
     let deaf: Vec<TcpStream> = (0..4).map(|_| begin(&server, LARGE, &body)).collect();
     let quick = json!({"sentences": ["it is."], "options": quick()});
     let answer = post(&server, SMALL, "/v1/translate", &quick);
-    assert_eq!(answer.status, 200, "half of the places are for others: {answer:?}");
-    // A client that does not read loses its place, for its own requests as well.
+    assert_eq!(answer.status, 200, "half of the slots are for others: {answer:?}");
+    // A client that does not read loses its slots, which its own requests can then use.
     let answer = post(&server, LARGE, "/v1/translate", &quick);
     assert_eq!(answer.status, 200, "{answer:?}");
     drop(deaf);
@@ -181,10 +181,10 @@ fn one_key_takes_a_quarter_of_the_sessions() {
 }
 
 #[test]
-fn connections_without_a_key_keep_nobody_out() {
+fn connections_without_a_key_lock_nobody_out() {
     let fixture = Fixture::new();
     let server = fixture.start_with_keys(KEYS, |settings| settings.limits.connections = 8);
-    // Idle ones that were served something public; half a request; many answers that are not read.
+    // Idle ones after a public response; half a request; many unread responses.
     let public = "GET /openapi.json HTTP/1.1\r\nHost: localhost\r\n\r\n";
     let strangers: Vec<TcpStream> = (0..30)
         .map(|number| {

@@ -1,4 +1,4 @@
-//! Bodies of requests: bounded in size and time, and errors in the form of all errors.
+//! Request bodies, limited in size and time, with errors in the API's format.
 
 use std::sync::Arc;
 
@@ -15,7 +15,7 @@ use crate::settings::Limits;
 /// A body of JSON.
 pub(crate) struct ApiJson<T>(pub T);
 
-/// A body as it is.
+/// A raw body.
 pub(crate) struct Raw(pub Bytes);
 
 impl<T: DeserializeOwned> FromRequest<Arc<App>> for ApiJson<T> {
@@ -41,14 +41,14 @@ impl FromRequest<Arc<App>> for Raw {
     }
 }
 
-/// Whether the body says that it is of this type.
+/// Whether the body has this media type.
 pub(crate) fn is_type(headers: &HeaderMap, wanted: &str) -> bool {
     let found = headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok());
     let found = found.and_then(|value| value.split(';').next());
     found.is_some_and(|found| found.trim().eq_ignore_ascii_case(wanted))
 }
 
-/// JSON of a known form. Nesting is bounded by the parser.
+/// Parses JSON. The parser limits nesting.
 pub(crate) fn parse<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, ApiError> {
     serde_json::from_slice(bytes).map_err(|error| {
         let is_form = error.classify() == serde_json::error::Category::Data;
@@ -57,10 +57,10 @@ pub(crate) fn parse<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, ApiError> {
     })
 }
 
-/// How compressed data begins: gzip, Zstandard.
+/// The magic bytes of gzip and Zstandard.
 const COMPRESSED: [&[u8]; 2] = [&[0x1f, 0x8b], &[0x28, 0xb5, 0x2f, 0xfd]];
 
-/// Refuses what is compressed: it would be text of an unknown length.
+/// Rejects compressed data, whose uncompressed length is unknown.
 pub(crate) fn check_plain(bytes: &[u8]) -> Result<(), ApiError> {
     let is_compressed = COMPRESSED.iter().any(|start| bytes.starts_with(start));
     if is_compressed { Err(compressed()) } else { Ok(()) }
@@ -98,7 +98,7 @@ async fn read(request: Request, limits: &Limits) -> Result<Bytes, ApiError> {
     }
 }
 
-/// The bytes, or none where there are more than `most`.
+/// The bytes, or `None` if there are more than `most`.
 async fn collect(body: Body, most: usize) -> Result<Option<Bytes>, axum::Error> {
     let mut stream = body.into_data_stream();
     let mut bytes = Vec::new();

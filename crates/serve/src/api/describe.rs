@@ -33,25 +33,25 @@ use crate::settings::Limits;
 )]
 struct Description;
 
-/// Errors that any address with a body, or of sessions, may answer with.
+/// Errors of requests with a body and of sessions.
 const ERRORS: &[(&str, &str)] = &[
-    ("400", "The body cannot be read."),
+    ("400", "The body cannot be parsed."),
     ("401", "A key is required."),
-    ("403", "Another site's page, or a name that is not this server's."),
+    ("403", "A page of another site, or an unknown host name."),
     ("404", "No such model."),
-    ("408", "The body came too slowly."),
-    ("409", "Another request moved the document on."),
+    ("408", "The body was sent too slowly."),
+    ("409", "Another request advanced the document at the same time."),
     ("410", "The session has expired."),
     ("413", "Too large."),
-    ("415", "Not the expected kind of body."),
-    ("422", "A field is wrong."),
+    ("415", "Unexpected media type."),
+    ("422", "A field is invalid."),
     ("429", "Too many requests; see Retry-After."),
-    ("500", "Something went wrong here."),
-    ("503", "No turn in time, or no room for a session; see Retry-After."),
+    ("500", "Internal error."),
+    ("503", "The server is too busy, or has no room for a session; see Retry-After."),
     ("504", "The translation took too long."),
 ];
 
-/// The description of all addresses, as OpenAPI 3.1.
+/// The OpenAPI 3.1 description of all routes.
 pub fn description() -> Value {
     let mut description = serde_json::to_value(Description::openapi()).unwrap_or_default();
     let Some(paths) = description.get_mut("paths").and_then(Value::as_object_mut) else {
@@ -92,7 +92,7 @@ pub fn description() -> Value {
     description
 }
 
-/// The same with the models, languages and limits of one server, so that clients can offer them.
+/// The same with the models, languages and limits of this server, so that clients can offer them.
 pub(crate) fn description_of(models: &Models, limits: &Limits) -> Value {
     let mut description = description();
     let all = |of: fn(&Served) -> &str| -> Vec<Value> {
@@ -150,7 +150,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_address_is_described_and_every_reference_leads_somewhere() {
+    fn every_route_is_described_and_every_reference_resolves() {
         let description = description();
         let paths = description["paths"].as_object().unwrap();
         for path in ["/v1/translate", "/v1/sessions/{id}/translate", "/v1/files", "/languages"] {

@@ -28,10 +28,10 @@ use crate::error::{ApiError, Code};
 #[serde(deny_unknown_fields, default)]
 #[into_params(parameter_in = Query)]
 pub(crate) struct FileQuery {
-    /// The file's name, which tells its format.
+    /// The file's name, which determines its format.
     #[param(example = "film.srt")]
     name: Option<String>,
-    /// The format, where name and content do not tell it.
+    /// The format, if name and content do not determine it.
     #[param(inline)]
     format: Option<FileFormat>,
     /// The name of the model.
@@ -40,9 +40,9 @@ pub(crate) struct FileQuery {
     source: Option<String>,
     /// The code of the target language.
     target: Option<String>,
-    /// How many sentences are looked back at.
+    /// How many previous sentences to use as context.
     context: Option<usize>,
-    /// Hypotheses that are followed at once.
+    /// The beam size.
     #[param(minimum = 1, maximum = 16)]
     beam: Option<usize>,
 }
@@ -52,7 +52,7 @@ pub(crate) struct FileQuery {
 pub(crate) enum FileFormat {
     /// Running text, split into sentences.
     Text,
-    /// One of the formats of documents.
+    /// A corpus format.
     Of(Format),
 }
 
@@ -85,7 +85,7 @@ struct FileDone<'a> {
     signature: &'a str,
 }
 
-/// A file that was read.
+/// A parsed file.
 enum Parsed {
     Text(Prose),
     Corpus(Box<Corpus>),
@@ -131,7 +131,7 @@ impl Parsed {
     }
 }
 
-/// Translates a file and answers with one of the same format.
+/// Translates a file and returns it in the same format.
 ///
 /// The file is the body itself, or the part `file` of a form.
 #[utoipa::path(
@@ -221,7 +221,7 @@ pub(crate) async fn translate(
     Ok(response)
 }
 
-/// The file of a request, and its name where the form has one.
+/// The file of a request, and its name if the form has one.
 async fn file(request: Request, app: &Arc<App>) -> Result<(Vec<u8>, Option<String>), ApiError> {
     let headers = request.headers().clone();
     let Raw(bytes) = Raw::from_request(request, app).await?;
@@ -252,7 +252,7 @@ fn parse(
     language: &str,
 ) -> Result<Parsed, ApiError> {
     let unreadable = |error: abridge_corpus::Error| ApiError::new(Code::Invalid, error.to_string());
-    // The name is for messages and its ending; it opens nothing.
+    // Only for messages and the extension; no such file is opened.
     let path = FilePath::new(FilePath::new(name).file_name().unwrap_or("file".as_ref()));
     let wanted = match format {
         None | Some(FileFormat::Text) => None,
@@ -279,7 +279,7 @@ fn parse(
     Ok(Parsed::Corpus(Box::new(corpus)))
 }
 
-/// `film.srt` becomes `film.de.srt`; characters that a header or a shell could mistake are left out.
+/// `film.srt` becomes `film.de.srt`; characters that are special in headers or shells are dropped.
 fn translated_name(name: &str, language: &str, ending: &str) -> String {
     let name = name.rsplit(['/', '\\']).next().unwrap_or(name);
     let stem = name.rsplit_once('.').map_or(name, |(stem, _)| stem);
@@ -295,7 +295,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_are_plain() {
+    fn file_names_are_sanitised() {
         assert_eq!(translated_name("film.srt", "de", "srt"), "film.de.srt");
         assert_eq!(translated_name("../a/b\"\r\n.txt", "de", "txt"), "b.de.txt");
         assert_eq!(translated_name("電影.srt", "de", "srt"), "file.de.srt");

@@ -1,4 +1,4 @@
-//! What operators and their programs ask.
+//! Health, metrics and information for operators.
 
 use std::sync::Arc;
 
@@ -18,19 +18,19 @@ use crate::telemetry;
 pub(crate) struct ModelAnswer {
     /// Its name in requests.
     name: String,
-    /// The code of the source language; `und` where the model does not say.
+    /// The code of the source language; `und` if the model does not name it.
     source: String,
-    /// The code of the target language; of a model of several, that which it has by default.
+    /// The code of the target language; the default one if there are several.
     target: String,
-    /// The codes of all languages that it translates into; a request names one of them as `target`.
+    /// The codes of all target languages; a request names one of them as `target`.
     targets: Vec<String>,
-    /// How many sentences it looks back at.
+    /// How many previous sentences it attends to.
     context_size: usize,
     /// The hash of its weights.
     hash: String,
 }
 
-/// All models; the first is the one that a request gets when it names none.
+/// All models; the first is the default.
 #[derive(Clone, Debug, Serialize, ToSchema)]
 pub(crate) struct ModelsAnswer {
     models: Vec<ModelAnswer>,
@@ -47,11 +47,11 @@ pub(crate) struct InfoAnswer {
     threads: usize,
     /// The models.
     models: Vec<ModelAnswer>,
-    /// What is refused.
+    /// The limits.
     limits: LimitsAnswer,
 }
 
-/// What is refused.
+/// The limits.
 #[derive(Clone, Debug, Serialize, ToSchema)]
 pub(crate) struct LimitsAnswer {
     body_bytes: usize,
@@ -71,11 +71,11 @@ pub(crate) struct LimitsAnswer {
     sessions: usize,
     session_life_seconds: u64,
     session_bytes: usize,
-    /// What the caller may have of it.
+    /// The caller's share of the limits.
     own: OwnLimits,
 }
 
-/// What one client may have: a key, or an address where no keys are asked for.
+/// The share of one client: a key, or an address if no keys are required.
 #[derive(Clone, Debug, Serialize, ToSchema)]
 pub(crate) struct OwnLimits {
     requests_at_work: usize,
@@ -83,8 +83,8 @@ pub(crate) struct OwnLimits {
     sessions: usize,
 }
 
-/// Whether the process lives.
-#[utoipa::path(get, path = "/livez", responses((status = 200, description = "It lives.", body = String)))]
+/// Whether the process is alive.
+#[utoipa::path(get, path = "/livez", responses((status = 200, description = "It is alive.", body = String)))]
 pub(crate) async fn live() -> &'static str {
     "alive\n"
 }
@@ -148,8 +148,8 @@ pub(crate) async fn info(
     })
 }
 
-/// Numbers for Prometheus.
-#[utoipa::path(get, path = "/metrics", responses((status = 200, description = "Numbers.", body = String)))]
+/// Prometheus metrics.
+#[utoipa::path(get, path = "/metrics", responses((status = 200, description = "Metrics.", body = String)))]
 pub(crate) async fn metrics(State(app): State<Arc<App>>) -> Result<Response, ApiError> {
     let (at_work, waiting) = app.admission.counts();
     metrics::gauge!("abridge_requests_at_work").set(at_work as f64);
@@ -162,12 +162,12 @@ pub(crate) async fn metrics(State(app): State<Arc<App>>) -> Result<Response, Api
     }
     let recorder = telemetry::recorder();
     let recorder =
-        recorder.ok_or_else(|| ApiError::new(Code::Unavailable, "no numbers are kept"))?;
+        recorder.ok_or_else(|| ApiError::new(Code::Unavailable, "metrics are not available"))?;
     let kind = [(header::CONTENT_TYPE, "text/plain; version=0.0.4; charset=utf-8")];
     Ok((StatusCode::OK, kind, recorder.render()).into_response())
 }
 
-/// This description. Anybody may ask for it, so it is made once.
+/// This description, generated once because it is public.
 pub(crate) async fn openapi(State(app): State<Arc<App>>) -> impl IntoResponse {
     let describe =
         || super::describe::description_of(&app.models, &app.settings.limits).to_string();

@@ -1,4 +1,4 @@
-//! LibreTranslate's addresses, so that its clients work by changing theirs.
+//! LibreTranslate's API, so that its clients work after changing the server address.
 
 use std::sync::Arc;
 
@@ -19,7 +19,7 @@ use crate::models::Served;
 /// What LibreTranslate's clients send.
 #[derive(Debug, Deserialize, ToSchema)]
 pub(crate) struct LibreRequest {
-    /// A text, or several that have nothing to do with each other.
+    /// A text, or several independent ones.
     q: Texts,
     /// The source language, or `auto`.
     #[schema(example = "en")]
@@ -30,7 +30,7 @@ pub(crate) struct LibreRequest {
     /// `text`; `html` is not supported.
     #[serde(default)]
     format: Option<String>,
-    /// A key, where keys are asked for.
+    /// A key, if keys are required.
     #[serde(default)]
     api_key: Option<String>,
 }
@@ -64,7 +64,7 @@ pub(crate) enum Translated {
     Several(Vec<String>),
 }
 
-/// The language that the model reads; nothing is detected.
+/// The source language of the model; nothing is detected.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct Detected {
     confidence: f64,
@@ -85,12 +85,12 @@ pub(crate) struct LibreProblem {
     error: String,
 }
 
-/// Whether an address is LibreTranslate's, and so are its errors.
+/// Whether a path belongs to LibreTranslate's API, with its error format.
 pub(crate) fn is_libre(path: &str) -> bool {
     matches!(path, "/translate" | "/languages")
 }
 
-/// The same error in LibreTranslate's form.
+/// An error in LibreTranslate's format.
 pub(crate) struct LibreError(ApiError);
 
 impl From<ApiError> for LibreError {
@@ -138,7 +138,7 @@ pub(crate) async fn translate(
     };
     if texts.len() > app.settings.limits.segments {
         let most = app.settings.limits.segments;
-        let problem = format!("{} texts, more than {most}; send them in parts", texts.len());
+        let problem = format!("{} texts, but the limit is {most}; send fewer", texts.len());
         return Err(ApiError::new(Code::TooLarge, problem).into());
     }
     let plan = RequestPlan::new(&app, model, client, Options::default(), false)?;
@@ -149,7 +149,7 @@ pub(crate) async fn translate(
     let sentences: usize = brought.iter().map(|brought| brought.counted.sentences.len()).sum();
     if sentences > app.settings.limits.segments {
         let most = app.settings.limits.segments;
-        let problem = format!("{sentences} sentences in all texts, more than {most}; send fewer");
+        let problem = format!("{sentences} sentences, but the limit is {most}; send fewer");
         return Err(ApiError::new(Code::TooLarge, problem).into());
     }
     let mut orders = Vec::new();
@@ -203,12 +203,12 @@ async fn read(
     Ok(request)
 }
 
-/// A key in the address, as LibreTranslate's clients send it.
+/// A key in the query, as LibreTranslate's clients send it.
 #[derive(Debug, Default, Deserialize, IntoParams)]
 #[serde(default)]
 #[into_params(parameter_in = Query)]
 pub(crate) struct KeyQuery {
-    /// A key, where keys are asked for.
+    /// A key, if keys are required.
     api_key: Option<String>,
 }
 
@@ -250,7 +250,7 @@ pub(crate) async fn languages(
     Ok(Json(languages))
 }
 
-/// The English names of languages that models are often made for.
+/// The English names of common languages.
 fn name(code: &str) -> &str {
     match code {
         "ar" => "Arabic",

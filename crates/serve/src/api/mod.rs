@@ -1,4 +1,4 @@
-//! Addresses, and what they ask and answer.
+//! Routes, with their requests and responses.
 
 mod body;
 mod describe;
@@ -46,7 +46,7 @@ pub(crate) struct App {
     pub models: Models,
     pub engine: Engine,
     pub admission: Admission,
-    /// The same for splitting texts and counting tokens, which comes before.
+    /// The same for splitting texts and counting tokens beforehand.
     pub reading: Admission,
     pub sessions: Sessions,
     pub keys: Keys,
@@ -57,14 +57,14 @@ pub(crate) struct App {
     pub description: OnceLock<Bytes>,
 }
 
-/// Where a connection comes from, and its place.
+/// The address of a connection's client, and its place among the connections.
 #[derive(Clone, Debug)]
 pub(crate) struct Peer {
     pub address: IpAddr,
     pub place: Arc<Place>,
 }
 
-/// All addresses.
+/// All routes.
 pub(crate) fn router(app: Arc<App>) -> Router {
     let guarded = Router::new()
         .route("/v1/translate", post(translate::translate))
@@ -87,9 +87,9 @@ pub(crate) fn router(app: Arc<App>) -> Router {
         .route("/", get(page::index))
         .route("/style.css", get(page::style))
         .route("/script.js", get(page::script))
-        .fallback(async || ApiError::new(Code::NotFound, "nothing is here; see /openapi.json"))
+        .fallback(async || ApiError::new(Code::NotFound, "not found; see /openapi.json"))
         .method_not_allowed_fallback(async || {
-            ApiError::new(Code::MethodNotAllowed, "not with this method; see /openapi.json")
+            ApiError::new(Code::MethodNotAllowed, "method not allowed; see /openapi.json")
         })
         .layer(from_fn_with_state(Arc::clone(&app), guard))
         .layer(from_fn(telemetry::count))
@@ -102,12 +102,13 @@ pub(crate) fn router(app: Arc<App>) -> Router {
     }
 }
 
-/// A handler that panics costs its request alone; the panic's text may hold what a client wrote.
+/// A panic in a handler fails only its request. Its message is not sent: it may contain a client's
+/// text.
 fn panicked(_: Box<dyn std::any::Any + Send>) -> Response {
-    ApiError::new(Code::Internal, "something went wrong here").into_response()
+    ApiError::new(Code::Internal, "internal error").into_response()
 }
 
-/// Rejects requests without a valid key, where keys are asked for.
+/// Rejects requests without a valid key, if keys are required.
 async fn authorise(
     State(app): State<Arc<App>>,
     mut request: Request,
@@ -119,7 +120,7 @@ async fn authorise(
     Ok(next.run(request).await)
 }
 
-/// Browsers shall not guess types, show the page in a frame, or tell others where they were.
+/// Adds security headers: no type sniffing, no framing, no referrer.
 async fn secure(request: Request, next: Next) -> Response {
     let mut response = next.run(request).await;
     let headers = response.headers_mut();
@@ -141,7 +142,7 @@ async fn secure(request: Request, next: Next) -> Response {
 }
 
 impl App {
-    /// Whom a request is for. `given` is a key in the body, as LibreTranslate's clients send it.
+    /// The client of a request. `given` is a key in the body, as LibreTranslate's clients send it.
     pub fn client(
         &self,
         headers: &HeaderMap,
@@ -170,5 +171,5 @@ impl App {
     }
 }
 
-/// What [`authorise`] found.
+/// The client found by [`authorise`].
 pub(crate) type Authorised = Extension<Client>;

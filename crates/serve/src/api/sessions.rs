@@ -1,4 +1,4 @@
-//! `/v1/sessions`: documents whose sentences come in several requests.
+//! `/v1/sessions`: documents whose sentences arrive in several requests.
 
 use std::sync::Arc;
 
@@ -20,7 +20,7 @@ use crate::client::Client;
 use crate::error::ApiError;
 use crate::sessions::{Kept, Problem};
 
-/// Begins a document.
+/// Creates a session for a document.
 #[utoipa::path(
     post,
     path = "/v1/sessions",
@@ -49,7 +49,7 @@ pub(crate) async fn create(
     Ok((StatusCode::CREATED, axum::Json(app.describe(id, name, &session))).into_response())
 }
 
-/// Tells about a document.
+/// Describes a session.
 #[utoipa::path(
     get,
     path = "/v1/sessions/{id}",
@@ -65,12 +65,12 @@ pub(crate) async fn show(
     Ok(axum::Json(app.describe(id, model, &session)))
 }
 
-/// Ends a document.
+/// Deletes a session.
 #[utoipa::path(
     delete,
     path = "/v1/sessions/{id}",
     params(("id" = String, Path, description = "The session.")),
-    responses((status = 204, description = "It is forgotten."))
+    responses((status = 204, description = "The session is deleted."))
 )]
 pub(crate) async fn delete(
     State(app): State<Arc<App>>,
@@ -81,9 +81,9 @@ pub(crate) async fn delete(
     Ok(StatusCode::NO_CONTENT)
 }
 
-/// Translates the next sentences of a document, with the memory of those before.
+/// Translates the next sentences of a document, with the memory of the previous ones.
 ///
-/// Where it fails, the document stays where it was, and the same sentences can be sent again.
+/// If it fails, the session is unchanged, and the same sentences can be sent again.
 #[utoipa::path(
     post,
     path = "/v1/sessions/{id}/translate",
@@ -133,7 +133,7 @@ impl App {
         Ok(self.sessions.get(client, id, translator).await?)
     }
 
-    /// The document has moved on.
+    /// Stores the session after a translation.
     async fn keep(
         &self,
         client: &Client,

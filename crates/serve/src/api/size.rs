@@ -1,7 +1,8 @@
-//! How large an answer may become, before anything is begun for it.
+//! Bounds the size of a response before any work begins.
 //!
-//! Texts are small. Attention is not: a weight per word of the translation and word that it could look
-//! at. All of it can be bounded from the tokens of the sentences and the longest translation.
+//! Texts are small. Attention is not: it has one weight per pair of a target word and a word that
+//! it can attend to. Both can be bounded by the lengths of the sentences and of the longest
+//! translation.
 
 use abridge_translate::Translator;
 
@@ -9,32 +10,32 @@ use crate::engine::Order;
 use crate::error::{ApiError, Code};
 use crate::settings::Limits;
 
-/// Bytes of a token's text, rather more than fewer.
+/// Bytes of a token's text, estimated generously.
 const TOKEN: usize = 16;
 /// Bytes of a weight in JSON: `0.1234,`.
 const WEIGHT: usize = 8;
 
-/// What the answer to a document may need.
+/// An upper bound on the size of the response for a document.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Size {
     /// Bytes of all sentences together.
     whole: usize,
-    /// Bytes of the largest, with where it looked.
+    /// Bytes of the largest sentence, including attention.
     largest: usize,
-    /// The place of the largest.
+    /// The index of the largest.
     at: usize,
-    /// Bytes that are needed while the largest is computed.
+    /// Bytes needed to compute the largest.
     work: usize,
     sentences: usize,
 }
 
 impl Order {
-    /// What its answer may need.
+    /// An upper bound on the size of its response.
     pub fn size(&self, translator: &Translator) -> Size {
         let Self { session, settings, lengths, .. } = self;
         let config = translator.model().config();
         let part = translator.longest_part(settings);
-        // The end is a token, too.
+        // Includes the end token.
         let written = settings.max_length.min(config.longest_translation()) + 1;
         let remembered = session.remembered().map(|remembered| remembered.tokens.len());
         let read: Vec<usize> = remembered
@@ -50,12 +51,12 @@ impl Order {
             if self.attention {
                 let place = first + place;
                 let from = place.saturating_sub(session.context_size());
-                // The sentence, then all that it remembers: sentences, itself, perhaps translations.
+                // The sentence, then its memory: sentences, itself, perhaps translations.
                 let mut weights = written * read[place];
                 let sentences = read[from..=place].iter().copied();
                 let translations = config.target_context.then_some(written);
                 for tokens in sentences.flat_map(|tokens| [Some(tokens), translations]).flatten() {
-                    // Where texts are joined, there are no entries, but tokens.
+                    // With concatenated context there are no entries, only tokens.
                     let rows = match config.entry_rows(tokens) {
                         0 => tokens,
                         rows => rows,
@@ -76,7 +77,7 @@ impl Order {
 }
 
 impl Size {
-    /// Bytes that a request of these documents needs at most, or why it is refused.
+    /// An upper bound on the bytes needed by a request for these documents, or why it is rejected.
     pub fn admit(
         sizes: &[Self],
         is_streamed: bool,
@@ -85,8 +86,8 @@ impl Size {
     ) -> Result<usize, ApiError> {
         let refuse = |what: &str, bytes: usize, remedy: &str| {
             let problem = format!(
-                "{what} could have {} MB, more than {}; ask for {remedy}, a smaller max_length, or no \
-                 attention",
+                "{what} could take {} MB, but the limit is {}; ask for {remedy}, a smaller \
+                 max_length, or no attention",
                 bytes.div_ceil(1_000_000),
                 limits.answer / 1_000_000,
             );
@@ -95,14 +96,14 @@ impl Size {
         let whole = sizes.iter().fold(0usize, |sum, size| sum.saturating_add(size.whole));
         let largest = sizes.iter().max_by_key(|size| size.largest).copied().unwrap_or_default();
         if largest.largest > limits.answer {
-            let what = format!("the answer to sentence {}", largest.at);
+            let what = format!("the response for sentence {}", largest.at);
             return Err(refuse(&what, largest.largest, "a shorter sentence").at(largest.at));
         }
         if !is_streamed && whole > limits.answer {
-            return Err(refuse("the answer", whole, "a stream, fewer sentences"));
+            return Err(refuse("the response", whole, "a stream, fewer sentences"));
         }
         let work = sizes.iter().map(|size| size.work).max().unwrap_or(0);
-        // With attention, a stream computes as many sentences ahead of its reader as there are threads.
+        // With attention, a stream is at most a few sentences per thread ahead of its reader.
         let is_bounded = is_streamed && work > 0;
         let ahead = largest.largest.saturating_mul(threads + 2);
         let kept = if is_bounded { whole.min(ahead) } else { whole };
@@ -111,8 +112,8 @@ impl Size {
         if bytes > limits.memory {
             let megabytes = limits.memory / 1_000_000;
             let problem = format!(
-                "this could take {} MB of memory, more than {megabytes}; ask for shorter sentences, \
-                 a smaller max_length, or no attention",
+                "this could take {} MB of memory, but the limit is {megabytes}; ask for shorter \
+                 sentences, a smaller max_length, or no attention",
                 bytes.div_ceil(1_000_000)
             );
             return Err(ApiError::new(Code::TooLarge, problem));
@@ -126,7 +127,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn large_answers_are_refused_before_they_are_begun() {
+    fn large_responses_are_rejected_before_the_work_begins() {
         let limits = Limits { answer: 1000, ..Limits::default() };
         let size = |whole, largest| Size { whole, largest, at: 3, work: 50, sentences: 9 };
         assert_eq!(Size::admit(&[size(900, 100)], false, 2, &limits), Ok(1000));

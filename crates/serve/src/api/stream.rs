@@ -1,4 +1,4 @@
-//! Server-sent events: `start`, then one `sentence` each, then `done`; or `error`.
+//! Server-sent events: `start`, one `sentence` per sentence, then `done`; or `error`.
 
 use std::convert::Infallible;
 use std::sync::Arc;
@@ -15,15 +15,15 @@ use super::translate::Answering;
 use crate::engine::Translated;
 use crate::error::{ApiError, Code, ErrorBody};
 
-/// Bytes of events that wait for a slow reader: the texts of any request fit, so that its work ends
-/// whether somebody reads or not. Only attention is larger, and its work waits.
+/// Bytes of events buffered for a slow reader. The texts of any request fit, so that its work ends
+/// whether they are read or not. Only attention is larger; its work waits for the reader.
 const ROOM: usize = 8 << 20;
 
-/// Where events go.
+/// Sends the events of a stream.
 pub(crate) struct Events {
     sender: mpsc::UnboundedSender<(Event, Option<OwnedSemaphorePermit>)>,
     room: Arc<Semaphore>,
-    /// How long there may be no room.
+    /// How long to wait for room.
     patience: Duration,
 }
 
@@ -59,7 +59,7 @@ impl Events {
         let room = Arc::clone(&self.room).acquire_many_owned(bytes);
         let room = tokio::time::timeout(self.patience, room).await.map_err(|_| {
             let seconds = self.patience.as_secs();
-            let problem = format!("nothing was read for {seconds} s");
+            let problem = format!("the client read nothing for {seconds} s");
             ApiError::new(Code::Timeout, problem)
         })?;
         let event = Event::default().event(name).data(data);
@@ -93,7 +93,7 @@ impl Events {
         let score = answering.options.scores.then_some(*score);
         let mut data = json(&Sentence { index, source, translation: text, score })?;
         if let Some(attention) = attention {
-            // One more field before the last brace.
+            // Inserts a field before the closing brace.
             data.pop();
             data.extend([",\"attention\":", attention, "}"]);
         }
@@ -106,15 +106,15 @@ impl Events {
 }
 
 fn left() -> ApiError {
-    ApiError::new(Code::Internal, "the reader has left")
+    ApiError::new(Code::Internal, "the client disconnected")
 }
 
 fn json(data: &impl Serialize) -> Result<String, ApiError> {
     serde_json::to_string(data).map_err(|error| ApiError::new(Code::Internal, error.to_string()))
 }
 
-/// An answer whose events `work` sends. When the reader leaves, or reads nothing for `patience`, the work
-/// is dropped.
+/// A response whose events `work` sends. If the client disconnects, or reads nothing for
+/// `patience`, the work is cancelled.
 pub(crate) fn answer<F, W>(patience: Duration, work: F) -> Response
 where
     F: FnOnce(Events) -> W + Send + 'static,
@@ -131,12 +131,12 @@ where
         if let Err(error) = done
             && let Ok(data) = json(&ErrorBody { error })
         {
-            // The reader may have left; then there is nobody to tell.
+            // Fails only if the client has disconnected.
             let _ = sender.send((Event::default().event("error").data(data), None));
         }
     });
     let alive = KeepAlive::new().interval(Duration::from_secs(15));
-    // There is room again once an event is on its way to the socket.
+    // An event's room is freed once it is on its way to the socket.
     let events =
         UnboundedReceiverStream::new(receiver).map(|(event, _room)| Ok::<_, Infallible>(event));
     Sse::new(events).keep_alive(alive).into_response()

@@ -1,4 +1,4 @@
-//! `POST /v1/translate`: a document, or the sentences of one.
+//! `POST /v1/translate`: translates a document, given as text or as sentences.
 
 use std::sync::Arc;
 
@@ -17,7 +17,7 @@ use super::{App, Authorised};
 use crate::engine::Translated;
 use crate::error::{ApiError, Code};
 
-/// Translates a document: each sentence with a memory of those before it.
+/// Translates a document: each sentence with a memory of the previous ones.
 #[utoipa::path(
     post,
     path = "/v1/translate",
@@ -54,13 +54,13 @@ pub(crate) async fn translate(
     answering.whole(all.pop().unwrap_or_default())
 }
 
-/// Whether the client reads server-sent events.
+/// Whether the client accepts server-sent events.
 pub(crate) fn wants_stream(headers: &HeaderMap) -> bool {
     let accepts = headers.get(header::ACCEPT).and_then(|value| value.to_str().ok());
     accepts.is_some_and(|accepts| accepts.contains("text/event-stream"))
 }
 
-/// Sends sentences as they come, keeps what is to be kept, and sends the rest of the answer.
+/// Sends sentences as they are translated, runs `keep`, and sends the rest of the response.
 pub(crate) async fn stream_document(
     events: &Events,
     mut work: Work,
@@ -79,12 +79,12 @@ pub(crate) async fn stream_document(
     }
     keep(work).await?;
     let mut answer = answering.plain(&all);
-    // These have been sent sentence by sentence.
+    // These were sent sentence by sentence.
     (answer.scores, answer.sentences) = (None, None);
     events.done(&answer).await
 }
 
-/// What turns translations into an answer.
+/// Turns translations into a response.
 pub(crate) struct Answering {
     pub app: Arc<App>,
     pub model: usize,
@@ -106,7 +106,7 @@ impl Answering {
         }
     }
 
-    /// The answer without where translations looked.
+    /// The response without attention.
     fn plain(&self, translated: &[Translated]) -> TranslateAnswer {
         let texts: Vec<String> = translated.iter().map(|t| t.text.clone()).collect();
         let cut = translated.iter().enumerate().filter(|(_, t)| t.is_cut);
@@ -122,8 +122,7 @@ impl Answering {
         }
     }
 
-    /// The whole answer. Where translations looked may be most of it, and is sent in pieces as it is,
-    /// so that there are never two copies of it.
+    /// The whole response. Attention may be most of it, and is sent in pieces without copying.
     pub fn whole(&self, translated: Vec<Translated>) -> Result<Response, ApiError> {
         let answer = self.plain(&translated);
         if !self.options.attention {
@@ -131,7 +130,7 @@ impl Answering {
         }
         let internal = |error: serde_json::Error| ApiError::new(Code::Internal, error.to_string());
         let mut head = serde_json::to_vec(&answer).map_err(internal)?;
-        // One more field before the last brace.
+        // Inserts a field before the closing brace.
         head.pop();
         head.extend_from_slice(b",\"attention\":[");
         let mut pieces = vec![Bytes::from(head)];

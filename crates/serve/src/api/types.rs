@@ -1,4 +1,4 @@
-//! What requests and answers hold.
+//! The JSON types of requests and responses.
 
 use abridge_translate::BeamSettings;
 use serde::{Deserialize, Serialize};
@@ -8,11 +8,11 @@ use crate::attention::AttentionView;
 use crate::error::{ApiError, Code};
 use crate::settings::Limits;
 
-/// A document to be translated.
+/// A document to translate.
 #[derive(Clone, Debug, Default, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields, default)]
 pub(crate) struct TranslateRequest {
-    /// The name of the model; the first one that suits, where it is not given.
+    /// The name of the model; by default the first one for the languages.
     pub model: Option<String>,
     /// The code of the source language.
     #[schema(example = "en")]
@@ -20,15 +20,16 @@ pub(crate) struct TranslateRequest {
     /// The code of the target language.
     #[schema(example = "de")]
     pub target: Option<String>,
-    /// The sentences, in their order. Either this or `text`.
+    /// The sentences, in order. Either this or `text`.
     #[schema(max_items = 256, example = json!(["The lamp is old.", "It is broken."]))]
     pub sentences: Option<Vec<String>>,
     /// A text, which is split into sentences. Either this or `sentences`.
     pub text: Option<String>,
-    /// Sentences before, which are remembered and not translated.
+    /// Previous sentences, which are used as context and not translated.
     #[schema(max_items = 256)]
     pub before: Vec<String>,
-    /// How many sentences are looked back at; as many as the model can by default, 0 for none.
+    /// How many previous sentences to use as context; by default as many as the model can, 0 for
+    /// none.
     pub context: Option<usize>,
     /// How to translate.
     pub options: Options,
@@ -40,7 +41,7 @@ pub(crate) struct TranslateRequest {
 #[derive(Clone, Debug, Default, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields, default)]
 pub(crate) struct NextRequest {
-    /// The sentences, in their order. Either this or `text`.
+    /// The sentences, in order. Either this or `text`.
     #[schema(max_items = 256)]
     pub sentences: Option<Vec<String>>,
     /// A text, which is split into sentences. Either this or `sentences`.
@@ -51,19 +52,19 @@ pub(crate) struct NextRequest {
     pub stream: bool,
 }
 
-/// A document whose sentences will come in several requests.
+/// A document whose sentences will arrive in several requests.
 #[derive(Clone, Debug, Default, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields, default)]
 pub(crate) struct SessionRequest {
-    /// The name of the model; the first one that suits, where it is not given.
+    /// The name of the model; by default the first one for the languages.
     pub model: Option<String>,
     /// The code of the source language.
     pub source: Option<String>,
     /// The code of the target language.
     pub target: Option<String>,
-    /// How many sentences are remembered; as many as the model can by default.
+    /// How many sentences to remember; by default as many as the model can.
     pub context: Option<usize>,
-    /// Sentences before, which are remembered and not translated.
+    /// Previous sentences, which are used as context and not translated.
     #[schema(max_items = 256)]
     pub before: Vec<String>,
 }
@@ -72,18 +73,19 @@ pub(crate) struct SessionRequest {
 #[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields, default)]
 pub(crate) struct Options {
-    /// Hypotheses that are followed at once; 5 by default.
+    /// The beam size; 5 by default.
     #[schema(minimum = 1, maximum = 16)]
     pub beam: Option<usize>,
-    /// A hypothesis of n words scores its log-probability divided by n to this power; 1 by default.
+    /// A hypothesis of n tokens scores its log-probability divided by n to this power; 1 by
+    /// default.
     #[schema(minimum = -10.0, maximum = 10.0)]
     pub length_penalty: Option<f64>,
-    /// The longest translation of a sentence in tokens; 200 by default.
+    /// The most tokens in the translation of a sentence; 200 by default.
     #[schema(minimum = 1, maximum = 1024)]
     pub max_length: Option<usize>,
-    /// Adds scores to the answer.
+    /// Adds scores to the response.
     pub scores: bool,
-    /// Adds to the answer which words each translation looked at.
+    /// Adds to the response which words each translation attended to.
     pub attention: bool,
 }
 
@@ -92,22 +94,22 @@ pub(crate) struct Options {
 pub(crate) struct TranslateAnswer {
     /// The name of the model.
     pub model: String,
-    /// One translation per sentence, in their order.
+    /// One translation per sentence, in order.
     pub translations: Vec<String>,
-    /// The translated text, where a text was sent.
+    /// The translated text, if a text was sent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub text: Option<String>,
-    /// The sentences that the text was split into, where a text was sent.
+    /// The sentences that the text was split into, if a text was sent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sentences: Option<Vec<String>>,
-    /// The score of each translation, where that was asked for.
+    /// The score of each translation, if requested.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub scores: Option<Vec<f64>>,
-    /// Where each translation looked, where that was asked for; nothing for an empty sentence. It may
-    /// be large, so it is added piece by piece when the answer is sent.
+    /// The attention of each translation, if requested; null for an empty sentence. It may be
+    /// large, so it is added piece by piece when the response is sent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub attention: Option<Vec<Option<AttentionView>>>,
-    /// Which translations were as long as is allowed and may lack their end.
+    /// The indices of translations that reached the length limit and may be truncated.
     pub cut: Vec<usize>,
     /// What the translations depend on.
     pub signature: String,
@@ -119,31 +121,31 @@ pub(crate) struct StreamEvent {
     /// `start`, `sentence`, `done` or `error`.
     #[schema(example = "sentence")]
     event: String,
-    /// JSON: the sentences; a sentence with its translation; the answer; or an error.
+    /// JSON: the sentences; a sentence with its translation; the response; or an error.
     data: String,
 }
 
 /// A session.
 #[derive(Clone, Debug, Serialize, ToSchema)]
 pub(crate) struct SessionAnswer {
-    /// Its name in addresses.
+    /// Its id in paths.
     pub id: String,
     /// The name of the model.
     pub model: String,
-    /// How many sentences are remembered at most.
+    /// The most sentences that are remembered.
     pub context_size: usize,
     /// How many sentences are remembered.
     pub remembered: usize,
     /// How many sentences have been read.
     pub sentences: u64,
-    /// The memory that it takes.
+    /// Bytes of memory.
     pub bytes: usize,
-    /// How long it stays when it is not used.
+    /// How long it is kept when it is not used.
     pub expires_in_seconds: u64,
 }
 
 impl Options {
-    /// The settings of the search, within limits; what is not asked for is the model's own.
+    /// The search settings, checked against the limits; the model's defaults for missing options.
     pub fn settings(
         &self,
         defaults: &BeamSettings,
@@ -157,11 +159,12 @@ impl Options {
         };
         let refuse = |problem: String| Err(ApiError::new(Code::Invalid, problem));
         if settings.beam > limits.beam {
-            return refuse(format!("beam is {}, more than {}", settings.beam, limits.beam));
+            let (wanted, most) = (settings.beam, limits.beam);
+            return refuse(format!("beam is {wanted}, but the limit is {most}"));
         }
         if settings.max_length > limits.tokens {
             let (wanted, most) = (settings.max_length, limits.tokens);
-            return refuse(format!("max_length is {wanted}, more than {most}"));
+            return refuse(format!("max_length is {wanted}, but the limit is {most}"));
         }
         if settings.length_penalty.abs() > 10.0 {
             return refuse("length_penalty is not between -10 and 10".into());

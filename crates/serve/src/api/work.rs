@@ -1,4 +1,4 @@
-//! From a request to the engine and back: checks, a turn, a deadline.
+//! From a request to the engine and back: checks, admission, deadline.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -14,18 +14,18 @@ use crate::client::Client;
 use crate::engine::{Failure, Order, Ticket, Translated};
 use crate::error::{ApiError, Code};
 
-/// Documents of a request that are in the engine's line at once: enough to fill batches, and few enough
-/// that the client's other requests do not wait for all of a file.
+/// Documents of a request that are queued in the engine at once: enough to fill batches, and few
+/// enough that the client's other requests do not wait for a whole file.
 const DOCUMENTS: usize = 32;
 
-/// Orders at work. Dropping it ends them.
+/// Orders in progress. Dropping it cancels them.
 pub(crate) struct Work {
     app: Arc<App>,
     model: usize,
     tickets: Vec<Ticket>,
-    /// What is handed in when others have ended.
+    /// Orders to submit when others have ended.
     orders: std::vec::IntoIter<Order>,
-    /// Which document is next.
+    /// The index of the next document.
     at: usize,
     deadline: Instant,
     allowed: Duration,
@@ -33,7 +33,7 @@ pub(crate) struct Work {
 }
 
 impl Work {
-    /// Refuses what would need too much memory, waits for a turn, and hands in the orders.
+    /// Rejects orders that could need too much memory, waits for admission, and submits the orders.
     pub async fn begin(
         app: &Arc<App>,
         plan: &RequestPlan,
@@ -53,21 +53,21 @@ impl Work {
         Ok(work)
     }
 
-    /// Hands in the next order.
+    /// Submits the next order.
     fn submit(&mut self) {
         let translator = &self.app.models.get(self.model).translator;
         let order = self.orders.next();
         self.tickets.extend(order.map(|order| self.app.engine.submit(translator, order)));
     }
 
-    /// The next sentences, with the number of their document.
+    /// The next sentences, with the index of their document.
     pub async fn next(&mut self) -> Result<Option<(usize, Vec<Translated>)>, ApiError> {
         while let Some(ticket) = self.tickets.get_mut(self.at) {
             let next =
                 tokio::time::timeout_at(self.deadline, ticket.next()).await.map_err(|_| {
                     let seconds = self.allowed.as_secs();
                     let problem =
-                        format!("not done within {seconds} s; send fewer sentences at once");
+                        format!("not finished within {seconds} s; send fewer sentences at once");
                     ApiError::new(Code::Timeout, problem)
                 })?;
             match next {
@@ -80,7 +80,7 @@ impl Work {
                     return Err(ApiError::new(Code::Invalid, problem));
                 }
                 Err(Failure::Panicked) => {
-                    return Err(ApiError::new(Code::Internal, "something went wrong here"));
+                    return Err(ApiError::new(Code::Internal, "internal error"));
                 }
             }
         }
@@ -97,7 +97,7 @@ impl Work {
         Ok(all)
     }
 
-    /// What the documents remember at their ends.
+    /// The memories of the documents after their last sentences.
     pub fn into_sessions(self) -> Vec<Session> {
         drop(self.permit);
         self.tickets.into_iter().filter_map(Ticket::into_session).collect()
@@ -111,17 +111,17 @@ pub(crate) struct Counted {
     pub lengths: Vec<usize>,
 }
 
-/// What a request brings: sentences, perhaps from a text.
+/// The input of a request: sentences, perhaps split from a text.
 #[derive(Debug)]
 pub(crate) struct Brought {
     pub counted: Counted,
     pub text: Option<Prose>,
-    /// What is read before.
+    /// Context that is read and not translated.
     pub before: Counted,
 }
 
 impl App {
-    /// Takes the sentences of a request, and checks how many and how long they are.
+    /// Takes the sentences of a request, and checks their number and lengths.
     pub async fn bring(
         self: &Arc<Self>,
         client: &Client,
@@ -131,7 +131,7 @@ impl App {
         before: Vec<String>,
     ) -> Result<Brought, ApiError> {
         let app = Arc::clone(self);
-        // Splitting and counting tokens of a large body takes a while.
+        // Splitting a large body and counting its tokens takes a while.
         let work = move || -> Result<_, ApiError> {
             let (sentences, text) = match (sentences, text) {
                 (Some(sentences), None) => (sentences, None),
@@ -152,7 +152,7 @@ impl App {
         self.read(client, work).await
     }
 
-    /// Splits and counts where it keeps no request waiting, in turn between clients.
+    /// Runs blocking work off the async threads, with clients taking turns.
     pub async fn read<T: Send + 'static>(
         &self,
         client: &Client,
@@ -161,15 +161,15 @@ impl App {
         let permit = self.reading.enter(client, 0).await?;
         let work = move || {
             let done = work();
-            // Even if the client has left: the thread was busy until now.
+            // Only now, even if the client has left, because the thread was busy until now.
             drop(permit);
             done
         };
         let done = tokio::task::spawn_blocking(work).await;
-        done.map_err(|_| ApiError::new(Code::Internal, "something went wrong here"))?
+        done.map_err(|_| ApiError::new(Code::Internal, "internal error"))?
     }
 
-    /// Counts tokens, and refuses too many sentences and any that has too many tokens.
+    /// Counts tokens, and rejects too many sentences or too long ones.
     pub fn count(
         &self,
         model: usize,
@@ -179,7 +179,7 @@ impl App {
     ) -> Result<Counted, ApiError> {
         if sentences.len() > most {
             let problem = format!(
-                "{} sentences in {what}, more than {most}; send them in parts, in a session",
+                "{} sentences in {what}, but the limit is {most}; send them in parts, in a session",
                 sentences.len()
             );
             return Err(ApiError::new(Code::TooLarge, problem));
@@ -194,7 +194,7 @@ impl App {
             lengths.push(tokens.len());
             if tokens.len() > limit {
                 let problem = format!(
-                    "sentence {index} of {what} has {} tokens, more than {limit}; split it",
+                    "sentence {index} of {what} has {} tokens, but the limit is {limit}; split it",
                     tokens.len()
                 );
                 return Err(ApiError::new(Code::TooLarge, problem).at(index));
@@ -203,7 +203,7 @@ impl App {
         Ok(Counted { sentences, lengths })
     }
 
-    /// A document's memory before its first sentence.
+    /// The empty memory of a new document.
     pub fn session(
         &self,
         model: usize,
@@ -218,7 +218,7 @@ impl App {
         session.map_err(|error| ApiError::new(Code::Invalid, error.to_string()))
     }
 
-    /// What a translation depends on.
+    /// Describes everything that a translation depends on.
     pub fn signature(&self, plan: &RequestPlan, context: usize) -> String {
         let (hash, settings) = (self.models.get(plan.model).translator.hash(), &plan.settings);
         format!(
@@ -232,7 +232,7 @@ impl App {
     }
 }
 
-/// How a request is translated, and for whom.
+/// How a request is translated, and for which client.
 pub(crate) struct RequestPlan {
     pub model: usize,
     pub client: Client,

@@ -1,10 +1,10 @@
-//! The engine: threads that translate the sentences of many requests together.
+//! The engine: threads that translate sentences of many requests in one batch.
 //!
-//! A request becomes one [`Order`] per document. A thread takes a few sentences from each of several
-//! orders, decodes them as one batch, and hands them out. Context is on the source side, so the rest of
-//! an order waits for no translation: before a thread decodes its share, it reads what the rest must
-//! remember and puts the rest back for the others. Whose turn it is stands in [`schedule`]; how much
-//! an order gives to a batch in [`share`].
+//! A request becomes one [`Order`] per document. A thread takes a few sentences from each of
+//! several orders, decodes them as one batch, and reports the translations. Context is on the
+//! source side, so the rest of an order need not wait for translations: before a thread decodes its
+//! share, it encodes the context that the rest needs and puts the rest back in the queue.
+//! [`schedule`] decides whose turn it is, [`share`] how much an order contributes to a batch.
 
 mod schedule;
 mod share;
@@ -22,46 +22,46 @@ use crate::models::Models;
 use schedule::{INTERRUPTED, Schedule, Waiting};
 use share::{Costs, Share};
 
-/// One document to be translated, or the next sentences of one.
+/// A document to translate, or the next sentences of one.
 #[derive(Debug)]
 pub(crate) struct Order {
-    /// Which of the models.
+    /// The index of the model.
     pub model: usize,
-    /// Whom it is for; clients take turns.
+    /// The id of the client; clients take turns.
     pub client: String,
-    /// What is remembered.
+    /// The memory of the document so far.
     pub session: Session,
-    /// Read first, without being translated.
+    /// Context to read first, without translating it.
     pub before: Vec<String>,
-    /// The tokens of each of them.
+    /// The number of tokens of each of them.
     pub before_lengths: Vec<usize>,
-    /// What is to be translated.
+    /// The sentences to translate.
     pub sentences: Vec<String>,
-    /// The tokens of each sentence.
+    /// The number of tokens of each sentence.
     pub lengths: Vec<usize>,
     pub settings: BeamSettings,
-    /// Whether to note where translations looked.
+    /// Whether to record attention.
     pub attention: bool,
-    /// Whether the first sentences are wanted soon.
+    /// Whether the first sentences should be returned early.
     pub is_streamed: bool,
 }
 
-/// A sentence that was translated.
+/// A translated sentence.
 #[derive(Clone, Debug)]
 pub(crate) struct Translated {
     pub text: String,
-    /// Finite: JSON has no other numbers.
+    /// Finite, because JSON has no infinity or NaN.
     pub score: f64,
-    /// Whether it may lack its end.
+    /// Whether it may be truncated.
     pub is_cut: bool,
-    /// Where it looked, as JSON, where that was asked for.
+    /// Its attention as JSON, if requested.
     pub attention: Option<String>,
 }
 
-/// Why an order came to nothing.
+/// Why an order failed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Failure {
-    /// The translator refused it.
+    /// The translator returned an error.
     Refused(String),
     /// The translator panicked.
     Panicked,
@@ -71,11 +71,11 @@ pub(crate) enum Failure {
 struct Report {
     from: usize,
     outcome: Result<Vec<Translated>, Failure>,
-    /// After the last sentences: what is remembered now.
+    /// With the last sentences: the memory after them.
     session: Option<Session>,
 }
 
-/// An order without its session: what its parts share.
+/// What the parts of an order share: all but the session.
 struct Request {
     model: usize,
     client: String,
@@ -85,18 +85,18 @@ struct Request {
     attention: bool,
     is_cancelled: AtomicBool,
     reports: mpsc::UnboundedSender<Report>,
-    /// Sentences that may be begun before those before them were taken.
+    /// How many sentences may be begun and not yet taken by the reader.
     ahead: usize,
-    /// Only looked at while the schedule is locked.
+    /// Only accessed while the schedule is locked.
     begun: Mutex<Begun>,
 }
 
-/// How far an order has got ahead of its reader.
+/// How far an order is ahead of its reader.
 #[derive(Default)]
 struct Begun {
-    /// Sentences that were begun and not taken.
+    /// Sentences begun and not yet taken.
     sentences: usize,
-    /// What goes on once some are taken.
+    /// The rest, which continues once some are taken.
     rest: Option<Job>,
 }
 
@@ -105,7 +105,7 @@ struct Job {
     request: Arc<Request>,
     session: Session,
     before: Vec<String>,
-    /// The sentences that it gives to its next batch.
+    /// The sentences that go into its next batch.
     share: Share,
 }
 
@@ -126,19 +126,19 @@ impl Waiting for Job {
     }
 }
 
-/// An order that was handed in. Dropping it ends the work for it.
+/// A submitted order. Dropping it cancels the work.
 pub(crate) struct Ticket {
     shared: Arc<Shared>,
     request: Arc<Request>,
     reports: mpsc::UnboundedReceiver<Report>,
-    /// Parts that came before their turn.
+    /// Parts that finished out of order.
     early: BTreeMap<usize, Vec<Translated>>,
     next: usize,
     session: Option<Session>,
 }
 
 impl Ticket {
-    /// The next sentences in order; nothing after the last.
+    /// The next sentences in order; `None` after the last.
     pub async fn next(&mut self) -> Result<Option<Vec<Translated>>, Failure> {
         loop {
             if let Some(translations) = self.early.remove(&self.next) {
@@ -149,7 +149,7 @@ impl Ticket {
             if self.next >= self.request.sentences.len() && self.session.is_some() {
                 return Ok(None);
             }
-            // The request that this ticket holds keeps a sender alive, so a report always comes.
+            // The request held by this ticket keeps a sender alive, so the channel stays open.
             let report = self.reports.recv().await.ok_or(Failure::Panicked)?;
             if report.session.is_some() {
                 self.session = report.session;
@@ -161,7 +161,7 @@ impl Ticket {
         }
     }
 
-    /// What is remembered after the last sentence.
+    /// The memory after the last sentence.
     pub fn into_session(mut self) -> Option<Session> {
         self.session.take()
     }
@@ -171,11 +171,11 @@ impl Drop for Ticket {
     fn drop(&mut self) {
         self.request.is_cancelled.store(true, Ordering::Relaxed);
         let schedule = self.shared.lock();
-        // The rest holds the request, which holds the rest.
+        // The rest and the request refer to each other; break the cycle.
         let rest = lock(&self.request.begun).rest.take();
         drop(schedule);
         drop(rest);
-        // A batch that was interrupted may have nobody left to go on for.
+        // An interrupted batch may now be cancelled as a whole.
         self.shared.wake.notify_all();
     }
 }
@@ -184,9 +184,9 @@ struct Shared {
     schedule: Mutex<Schedule<Job>>,
     wake: Condvar,
     is_closed: AtomicBool,
-    /// Orders that are decoded together at most.
+    /// The most orders decoded together.
     together: usize,
-    /// Sentences that have been translated.
+    /// Sentences translated so far.
     sentences: AtomicUsize,
 }
 
@@ -195,8 +195,8 @@ impl Shared {
         lock(&self.schedule)
     }
 
-    /// Puts the rest of an order back, behind what else its client has waiting; where the order is far
-    /// ahead of its reader, once some of it is taken.
+    /// Puts the rest of an order at the end of its client's queue. If the order is too far ahead of
+    /// its reader, this happens once some sentences are taken.
     fn put_back(&self, rest: Job) {
         let request = Arc::clone(&rest.request);
         let mut schedule = self.lock();
@@ -210,7 +210,7 @@ impl Shared {
         self.wake.notify_all();
     }
 
-    /// The reader of an order took some sentences.
+    /// Notes that the reader of an order took some sentences.
     fn taken(&self, request: &Request, count: usize) {
         let mut schedule = self.lock();
         let mut begun = lock(&request.begun);
@@ -232,13 +232,13 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 pub(crate) struct Engine {
     shared: Arc<Shared>,
     threads: Mutex<Vec<JoinHandle<()>>>,
-    /// Sentences with attention that may be begun before those before them were taken.
+    /// How many sentences with attention may be begun and not yet taken by the reader.
     ahead: usize,
 }
 
 impl Engine {
-    /// Starts the threads; each has a translator of its own per model, which share their weights. A few
-    /// more threads than compute at once hold batches that were interrupted.
+    /// Starts the threads. Each has its own translators, one per model, which share their weights.
+    /// A few more threads than compute at once hold interrupted batches.
     pub fn start(models: &Models, threads: usize, together: usize) -> crate::Result<Self> {
         let slots = threads.max(1);
         let shared = Arc::new(Shared {
@@ -251,7 +251,7 @@ impl Engine {
         let mut engine =
             Self { shared: Arc::clone(&shared), threads: Mutex::default(), ahead: slots + 1 };
         for number in 0..slots + INTERRUPTED {
-            // Where one cannot start, dropping the engine ends those before it.
+            // If one cannot start, dropping the engine ends the previous ones.
             let translators: Vec<Translator> = models
                 .iter()
                 .map(|model| model.translator.share(1))
@@ -264,7 +264,7 @@ impl Engine {
         Ok(engine)
     }
 
-    /// Hands in an order.
+    /// Queues an order.
     pub fn submit(&self, translator: &Translator, order: Order) -> Ticket {
         let (sender, reports) = mpsc::unbounded_channel();
         let request = Arc::new(Request {
@@ -292,19 +292,19 @@ impl Engine {
         Ticket { shared, request, reports, early: BTreeMap::new(), next: 0, session: None }
     }
 
-    /// Orders that wait for a thread.
+    /// Orders waiting for a thread.
     pub fn waiting(&self) -> usize {
         self.shared.lock().queue.len()
     }
 
-    /// Sentences that have been translated since the start.
+    /// Sentences translated since the start.
     pub fn sentences(&self) -> usize {
         self.shared.sentences.load(Ordering::Relaxed)
     }
 }
 
 impl Drop for Engine {
-    /// Ends the threads; what is still waiting is nobody's any more.
+    /// Ends the threads and drops queued jobs.
     fn drop(&mut self) {
         let jobs = {
             let mut schedule = self.shared.lock();
@@ -314,7 +314,7 @@ impl Drop for Engine {
         drop(jobs);
         self.shared.wake.notify_all();
         for thread in std::mem::take(&mut *lock(&self.threads)) {
-            // A thread that panicked outside a translation has already said so.
+            // A panic outside a translation has already been reported.
             let _ = thread.join();
         }
     }

@@ -1,72 +1,73 @@
-//! Whose turn it is: which batch computes, which waits in the middle, and what begins next.
+//! The scheduler: which batch computes, which is interrupted, and what begins next.
 //!
-//! As many batches compute as there are threads (`slots`). Before each step of the decoder a batch
-//! says what the step costs, which is charged to its clients: tokens × beam. When something else
-//! belongs to a client that has used less, the batch gives its slot away and waits until it is its turn
-//! again. So a large request is interrupted between any two steps, not between two sentences.
+//! As many batches compute as there are threads (`slots`). Before each decoder step, its cost
+//! (tokens × beam) is charged to the batch's clients. If other work belongs to a client that has
+//! used less, the batch gives up its slot and waits for its next turn. So a large request can be
+//! interrupted between any two steps, not only between sentences.
 //!
-//! With a small network, a step of a large batch takes longer than a whole sentence. A single sentence of
-//! a client that has used less than all at work therefore does not wait for the end of a step: it borrows a
-//! slot, and the next batch that ends a step makes up for it. One slot can be borrowed at a time.
+//! With a small network, a step of a large batch takes longer than a whole sentence. A single
+//! sentence of a client that has used less than all active clients therefore does not wait for the
+//! end of a step: it borrows a slot, and the next batch that ends a step gives up its own in
+//! return. One slot can be borrowed at a time.
 //!
-//! A batch that waits keeps its memory, so there are only so many places for batches, and they may be
-//! only so large together.
+//! An interrupted batch keeps its memory, so the number of batches and their total cost are
+//! limited.
 
 use std::collections::BTreeMap;
 
 use crate::fair::FairQueue;
 
-/// What a client that comes back may use before others go on: a sentence of 50 tokens with a beam of 5
-/// and what reading it costs, so that a single sentence is not interrupted.
+/// What a returning client may use before others continue: the cost of a sentence of 50 tokens with
+/// a beam of 5, including encoding, so that a single sentence is not interrupted.
 const CREDIT: f64 = 512.0;
-/// How far ahead of another client a batch may get before it gives its slot away: a switch costs little,
-/// but not nothing.
+/// How far ahead of another client a batch may get before it gives up its slot, because a switch is
+/// cheap but not free.
 const QUANTUM: f64 = 64.0;
-/// How much more a client may have used than the one whose batch it joins. A client that has used more would
-/// slow down a batch that it has no claim to.
+/// How much more a client may have used than the one whose batch it joins. A client that has used
+/// more would slow that batch down unfairly.
 const TOGETHER: f64 = 256.0;
-/// The cost of a batch at most, unless one sentence alone costs more: tokens × beam of 32 sentences of
-/// 200 tokens with a beam of 5. The decoder keeps two vectors per layer for each unit of it.
+/// The largest cost of a batch, unless one sentence alone costs more: tokens × beam of 32 sentences
+/// of 200 tokens with a beam of 5. The decoder caches two vectors per layer for each unit of cost.
 pub(super) const BATCH_COST: usize = 32_000;
-/// Batches that may wait in the middle.
+/// The most interrupted batches.
 pub(super) const INTERRUPTED: usize = 4;
-/// Batches of the greatest cost that fit beside one per thread.
+/// How many batches of the largest cost may exist besides one per thread.
 const SPARE: usize = 2;
 
-/// What waits to begin.
+/// A queued job.
 pub(super) trait Waiting {
-    /// What it costs at most, tokens × beam.
+    /// An upper bound on its cost, tokens × beam.
     fn cost(&self) -> usize;
-    /// Whether nobody wants it any more.
+    /// Whether its result is no longer wanted.
     fn is_cancelled(&self) -> bool;
 }
 
-/// A batch that was begun.
+/// A batch in progress.
 #[derive(Clone, Debug)]
 pub(super) struct Begun {
     number: u64,
-    /// Its clients, each with its share of what a step costs; they add up to one.
+    /// Its clients with their shares of the cost of a step, which add up to one.
     clients: Vec<(String, f64)>,
     cost: usize,
-    /// Whether it began in a slot beyond those that there are.
+    /// Whether it began in a borrowed slot.
     has_borrowed: bool,
 }
 
-/// The turns of all batches and of what waits.
+/// The state of all batches, and the queue.
 #[derive(Debug)]
 pub(super) struct Schedule<J> {
     pub queue: FairQueue<J>,
     /// Batches that compute at once.
     slots: usize,
     free_slots: usize,
-    /// Whether one batch more computes than there are slots.
+    /// Whether one more batch computes than there are slots.
     is_slot_owed: bool,
-    /// Batches that could be begun.
+    /// How many more batches may begin.
     free_places: usize,
-    /// The cost of all batches that were begun.
+    /// The cost of all batches in progress.
     begun_cost: usize,
     begun: u64,
-    /// Batches that wait for a slot in the middle, and whether nobody wants them any more.
+    /// Interrupted batches that wait for a slot.
     interrupted: BTreeMap<u64, Begun>,
 }
 
@@ -84,8 +85,8 @@ impl<J: Waiting> Schedule<J> {
         }
     }
 
-    /// Takes what is to be computed next, if it is its turn: a first job, and others that fit it. `fits`
-    /// is given what was taken so far.
+    /// Takes the next batch from the queue, if it is its turn: a first job, and others that fit it.
+    /// `fits` gets the jobs taken so far.
     pub fn begin(
         &mut self,
         most: usize,
@@ -98,12 +99,12 @@ impl<J: Waiting> Schedule<J> {
         if !is_first || has_borrowed && !self.may_borrow(used) {
             return None;
         }
-        // Whoever borrows begins with one job only.
+        // A borrowed slot takes only one job.
         let most = if has_borrowed { 1 } else { most };
         let mut taken: Vec<(String, J)> = Vec::new();
         let mut cost = 0;
         while taken.len() < most {
-            // The queue cannot be asked about itself while it is taken from.
+            // The predicate of `pop` cannot borrow the queue, so suitable clients are found first.
             let clients: Vec<String> = self.clients_with_room(&mut |client, job| {
                 let is_near = self.queue.used(client) <= used + TOGETHER;
                 let is_small = cost + job.cost() <= BATCH_COST;
@@ -130,7 +131,7 @@ impl<J: Waiting> Schedule<J> {
         self.begun_cost += cost;
         self.begun += 1;
         let mut clients: Vec<(String, f64)> = Vec::new();
-        // What only reads costs nothing beforehand, but its steps are charged to somebody, too.
+        // A job that only reads context has no cost here, but its steps must be charged, too.
         let weight = |job: &J| job.cost().max(1) as f64;
         let whole: f64 = taken.iter().map(|(_, job)| weight(job)).sum();
         for (client, job) in &taken {
@@ -147,13 +148,13 @@ impl<J: Waiting> Schedule<J> {
         Some((batch, taken.into_iter().map(|(_, job)| job).collect()))
     }
 
-    /// Whether a client that has used this much may begin beyond the slots that there are.
+    /// Whether a client that has used this much may borrow a slot.
     fn may_borrow(&self, used: f64) -> bool {
         let at_work = self.queue.least_at_work();
         !self.is_slot_owed && at_work.is_some_and(|least| used + QUANTUM < least)
     }
 
-    /// A batch that computes no longer does.
+    /// Frees the slot of a batch.
     fn give_back_slot(&mut self) {
         if self.is_slot_owed {
             self.is_slot_owed = false;
@@ -162,10 +163,10 @@ impl<J: Waiting> Schedule<J> {
         }
     }
 
-    /// The clients whose first job could begin and is wanted.
+    /// The clients whose first job is wanted and has room.
     fn clients_with_room(&self, is_wanted: &mut dyn FnMut(&str, &J) -> bool) -> Vec<String> {
         let mut clients = Vec::new();
-        // Suitable for none: every client is asked once.
+        // Always false, so that every client is visited once.
         let _ = self.queue.next(|client, job| {
             if self.has_room(client, job) && is_wanted(client, job) {
                 clients.push(client.to_owned());
@@ -175,10 +176,10 @@ impl<J: Waiting> Schedule<J> {
         clients
     }
 
-    /// Whether a job could begin if it had a slot.
+    /// Whether a job could begin, given a slot.
     fn has_room(&self, client: &str, job: &J) -> bool {
         let at_work = self.queue.at_work(client);
-        // A client that has a batch already leaves places to those that have none.
+        // A client with a batch in progress leaves places to clients without one.
         let left = if at_work == 0 { 0 } else { INTERRUPTED / 2 };
         let most = (self.slots + SPARE) * BATCH_COST;
         self.free_places > left
@@ -186,14 +187,14 @@ impl<J: Waiting> Schedule<J> {
             && (self.begun_cost == 0 || self.begun_cost + job.cost() <= most)
     }
 
-    /// Charges a step to the clients of a batch that computes.
+    /// Charges a step to the clients of a batch.
     pub fn charge(&mut self, batch: &Begun, cost: usize) {
         for (client, share) in &batch.clients {
             self.queue.charge(client, cost as f64 * share);
         }
     }
 
-    /// Whether something else should be computed before the batch goes on.
+    /// Whether other work should run before the batch continues.
     pub fn gives_way(&self, batch: &Begun) -> bool {
         if self.is_slot_owed && !batch.has_borrowed {
             return true;
@@ -204,14 +205,14 @@ impl<J: Waiting> Schedule<J> {
             || self.interrupted.values().any(|other| self.used(other) < own)
     }
 
-    /// A batch that computes gives its slot away.
+    /// Takes the slot from a batch.
     pub fn interrupt(&mut self, batch: &Begun) {
         self.give_back_slot();
         self.interrupted.insert(batch.number, batch.clone());
     }
 
-    /// Gives an interrupted batch a slot, if it is its turn. One that nobody wants any more goes first:
-    /// it only has to end.
+    /// Gives an interrupted batch a slot, if it is its turn. A cancelled one goes first: it only
+    /// has to end.
     pub fn resume(&mut self, batch: &Begun, is_cancelled: bool) -> bool {
         let own = self.used(batch);
         let is_first = is_cancelled
@@ -230,7 +231,7 @@ impl<J: Waiting> Schedule<J> {
         true
     }
 
-    /// A batch that computed has ended.
+    /// Ends a batch.
     pub fn end(&mut self, batch: &Begun) {
         self.give_back_slot();
         self.free_places += 1;
@@ -240,19 +241,19 @@ impl<J: Waiting> Schedule<J> {
         }
     }
 
-    /// Slots that nothing computes in.
+    /// Slots without a batch.
     pub fn free_slots(&self) -> usize {
         self.free_slots
     }
 
-    /// What the client of a batch with the best claim has used.
+    /// The least that any client of a batch has used.
     fn used(&self, batch: &Begun) -> f64 {
         let used = batch.clients.iter().map(|(client, _)| self.queue.used(client));
         used.reduce(f64::min).unwrap_or(f64::INFINITY)
     }
 }
 
-/// Whether a job is a single sentence, more or less: no more than the credit of a client.
+/// Whether a job is about a single sentence: it costs no more than a client's credit.
 fn is_single<J: Waiting>(job: &J) -> bool {
     job.cost() as f64 <= CREDIT
 }
@@ -276,7 +277,7 @@ mod tests {
         }
     }
 
-    /// Batches that are computed in turns of one step, as the engine's threads do it.
+    /// Computes batches step by step, as the engine's threads do.
     struct Simulation {
         schedule: Schedule<Job>,
         computing: Vec<(Begun, &'static str, usize)>,
@@ -294,7 +295,7 @@ mod tests {
             self.schedule.queue.push(client, Job { name, cost });
         }
 
-        /// Every batch that computes makes one step of this cost, or less if less is left.
+        /// Runs one step of this cost, or of what is left, for every batch with a slot.
         fn step(&mut self, cost: usize) {
             loop {
                 if let Some((batch, jobs)) = self.schedule.begin(1, |_, _| false) {
@@ -324,7 +325,7 @@ mod tests {
     }
 
     #[test]
-    fn a_single_sentence_waits_for_a_step_and_not_for_a_request() {
+    fn a_single_sentence_waits_for_a_step_at_most() {
         for slots in [1, 2, 8] {
             let mut simulation = Simulation::new(slots);
             for _ in 0..100 {
@@ -332,7 +333,7 @@ mod tests {
             }
             (0..300).for_each(|_| simulation.step(48));
             simulation.push("small", "small", 250);
-            // Its own time is 250 / 5 = 50 steps of five hypotheses each.
+            // Alone it takes 250 / 5 = 50 steps of five hypotheses each.
             let mut steps = 0;
             while !simulation.ended.contains(&"small") {
                 steps += 1;
@@ -360,14 +361,14 @@ mod tests {
                 assert!(!schedule.gives_way(batch));
             }
             schedule.queue.push("long", Job { name: "long", cost: 8000 });
-            assert!(begin(&mut schedule).is_none(), "what is long waits for a step");
+            assert!(begin(&mut schedule).is_none(), "a long job waits for the end of a step");
             schedule.queue.push("small", Job { name: "small", cost: 250 });
             schedule.queue.push("other", Job { name: "other", cost: 250 });
             schedule.queue.push("large", Job { name: "large", cost: 100 });
             let (small, name) = begin(&mut schedule).unwrap();
             assert_eq!(name, "small", "it begins at once");
             assert!(begin(&mut schedule).is_none(), "one slot is borrowed at a time");
-            // The next large batch that ends a step makes up for it; the small one never does.
+            // The next large batch that ends a step returns the slot; the small one never does.
             assert!(!schedule.gives_way(&small));
             assert!(schedule.gives_way(&large[0]));
             schedule.interrupt(&large[0]);
@@ -378,7 +379,7 @@ mod tests {
     }
 
     #[test]
-    fn a_borrowed_slot_is_gone_when_its_sentence_ends_first() {
+    fn a_borrowed_slot_is_returned_when_its_sentence_ends_first() {
         let mut schedule: Schedule<Job> = Schedule::new(1);
         schedule.queue.push("large", Job { name: "large", cost: 16_000 });
         let (large, _) = schedule.begin(1, |_, _| false).unwrap();
@@ -411,7 +412,7 @@ mod tests {
     }
 
     #[test]
-    fn batches_in_the_middle_are_bounded() {
+    fn batches_in_progress_are_bounded() {
         let mut simulation = Simulation::new(2);
         let clients = ["a", "b", "c", "d", "e", "f", "g", "h"];
         for client in clients {
@@ -431,7 +432,7 @@ mod tests {
     }
 
     #[test]
-    fn one_that_costs_more_than_anything_may_is_computed_alone() {
+    fn a_job_above_the_cost_limit_is_computed_alone() {
         let mut simulation = Simulation::new(1);
         simulation.push("a", "huge", 10 * BATCH_COST);
         simulation.push("a", "small", 10);
@@ -440,7 +441,7 @@ mod tests {
     }
 
     #[test]
-    fn a_batch_is_not_slowed_down_by_whoever_has_used_more() {
+    fn clients_that_have_used_more_do_not_join_a_batch() {
         let mut schedule: Schedule<Job> = Schedule::new(1);
         schedule.queue.push("large", Job { name: "large 1", cost: 1000 });
         let (large, _) = schedule.begin(8, |_, _| true).unwrap();

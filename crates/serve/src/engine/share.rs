@@ -1,46 +1,46 @@
-//! How much of an order is translated in one turn, and what that costs.
+//! How much of an order is translated in one turn, and the cost of a turn.
 //!
-//! Cost is tokens × beam: what the decoder computes and what it keeps. A turn is cut so that no step
-//! of the decoder is long and so that what it keeps fits the memory that a batch may have.
+//! Cost is tokens × beam, to which the decoder's work and cache are proportional. A turn is limited
+//! so that decoder steps stay short and the cache fits the memory of a batch.
 
 use abridge_translate::{BeamSettings, Translator};
 
 use super::schedule::BATCH_COST;
 
-/// Sentences that one order gives to a batch.
+/// Sentences per batch of one order.
 const SENTENCES: usize = 16;
-/// The same of an order whose reader watches sentences come.
+/// The same for a streamed order.
 const STREAMED: usize = 4;
-/// Hypotheses of a batch: what one step computes, and so how long others wait for it.
+/// Hypotheses per batch; they determine how long a step takes, and so how long others wait.
 pub(super) const ROWS: usize = 80;
-/// Source tokens that are read at once.
+/// Source tokens encoded at once.
 pub(super) const TOKENS: usize = 512;
 
-/// What the sentences of an order cost.
+/// The costs of an order's sentences.
 #[derive(Debug)]
 pub(super) struct Costs {
-    /// The tokens of each.
+    /// The number of tokens of each.
     lengths: Vec<usize>,
     beam: usize,
-    /// Source tokens that are translated at once; more are translated in parts.
+    /// The most source tokens translated at once; longer sentences are split into parts.
     part: usize,
-    /// Tokens of a translation at most.
+    /// The most tokens in a translation.
     longest: usize,
-    /// Sentences of a turn at most.
+    /// The most sentences in a turn.
     most: usize,
 }
 
-/// Sentences that are translated in one turn.
+/// The sentences translated in one turn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Share {
     pub from: usize,
     pub to: usize,
-    /// Tokens × beam at most.
+    /// An upper bound on tokens × beam.
     pub cost: usize,
-    /// Hypotheses at most.
+    /// An upper bound on the number of hypotheses.
     pub rows: usize,
-    /// The tokens of the longest sentence, rounded up: sentences that differ in it are not translated
-    /// together, because the short ones would wait for the long ones.
+    /// The length of the longest sentence, rounded up. Shares of different sizes are not batched,
+    /// so that short sentences do not wait for long ones.
     pub size: usize,
 }
 
@@ -58,7 +58,7 @@ impl Costs {
             beam: settings.beam,
             part: translator.longest_part(settings),
             longest: settings.max_length.min(longest) + 1,
-            // The weights of a sentence are as many as its tokens times those of its translation.
+            // Attention takes source × target weights per sentence.
             most: if attention {
                 1
             } else if is_streamed {
@@ -69,7 +69,7 @@ impl Costs {
         }
     }
 
-    /// The sentences of the next turn: at least one, if there is one.
+    /// The sentences of the next turn: at least one, if any is left.
     pub fn share(&self, from: usize) -> Share {
         let mut share = Share { from, to: from, cost: 0, rows: 0, size: 0 };
         let mut tokens = 0;
@@ -106,7 +106,7 @@ mod tests {
         assert_eq!((plain.to, plain.rows, plain.size), (16, 80, 32));
         let last = costs(vec![20; 18], 5, 201).share(16);
         assert_eq!((last.from, last.to), (16, 18));
-        // The largest that is legal: one sentence at a time.
+        // The largest sentences allowed: one at a time.
         let large = costs(vec![996; 256], 16, 1025).share(3);
         assert_eq!((large.to, large.rows, large.cost, large.size), (4, 16, 16_400, 1024));
         assert_eq!(costs(Vec::new(), 5, 201).share(0).cost, 0);

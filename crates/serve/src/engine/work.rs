@@ -1,4 +1,4 @@
-//! What an engine's thread does: take a batch, put the rest back, translate, report.
+//! The loop of an engine thread: take a batch, put the rest back, translate, report.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -11,12 +11,12 @@ use super::share::{ROWS, TOKENS};
 use super::{Failure, Job, Report, Request, Shared, Translated, lock};
 use crate::attention::AttentionView;
 
-/// Sentences that are decoded together.
+/// The most sentences decoded together.
 const BATCH: usize = abridge_translate::BATCH_SENTENCES;
 
 type Outcome = Result<Vec<Translated>, Failure>;
 
-/// Works until the engine ends.
+/// Runs until the engine is closed.
 pub(super) fn run(shared: &Shared, translators: &[Translator]) {
     while let Some((slot, jobs)) = take(shared) {
         let Some(first) = jobs.first() else { continue };
@@ -40,7 +40,7 @@ pub(super) fn run(shared: &Shared, translators: &[Translator]) {
     }
 }
 
-/// The right to compute; it is given away, and waited for, between steps.
+/// The right to compute; it can be handed over between steps.
 struct Slot<'a> {
     shared: &'a Shared,
     batch: schedule::Begun,
@@ -48,7 +48,7 @@ struct Slot<'a> {
 }
 
 impl Slot<'_> {
-    /// Charges a step, and lets others compute first where it is their turn.
+    /// Charges a step, and yields to others if it is their turn.
     fn before_step(&self, cost: usize) {
         let mut schedule = self.shared.lock();
         schedule.charge(&self.batch, cost);
@@ -62,7 +62,7 @@ impl Slot<'_> {
         }
     }
 
-    /// Whether nobody waits for any of it.
+    /// Whether all its requests are cancelled.
     fn is_cancelled(&self) -> bool {
         self.requests.iter().all(|request| request.is_cancelled.load(Ordering::Relaxed))
     }
@@ -79,7 +79,7 @@ impl Drop for Slot<'_> {
 fn take(shared: &Shared) -> Option<(Slot<'_>, Vec<Job>)> {
     let mut schedule = shared.lock();
     loop {
-        // Threads that have nothing to do get their part.
+        // Leaves a share for idle threads.
         let most = schedule.queue.len().div_ceil(schedule.free_slots().max(1));
         let most = shared.together.min(most).max(1);
         if let Some((batch, jobs)) = schedule.begin(most, fits) {
@@ -96,8 +96,8 @@ fn take(shared: &Shared) -> Option<(Slot<'_>, Vec<Job>)> {
     }
 }
 
-/// Whether a job can be decoded with others: the same model and settings, sentences of similar length,
-/// and no more hypotheses than a step should have.
+/// Whether a job can be decoded with others: the same model and settings, sentences of similar
+/// length, and few enough hypotheses for one step.
 fn fits(taken: &[(String, Job)], job: &Job) -> bool {
     let Some((_, first)) = taken.first() else { return true };
     let (a, b) = (&first.request, &job.request);
@@ -109,12 +109,12 @@ fn fits(taken: &[(String, Job)], job: &Job) -> bool {
         && rows + job.share.rows <= ROWS
 }
 
-/// Whether nothing of a document can go on before the translations before it are there.
+/// Whether each sentence of a document needs the translations of the previous ones.
 fn is_sequential(translator: &Translator) -> bool {
     translator.model().config().target_context
 }
 
-/// Reads what comes before each job's share, and puts the rest back with what it must remember.
+/// Encodes the context of each job's share, and puts the rest back with its memory.
 fn prepare(
     shared: &Shared,
     translator: &Translator,
@@ -158,7 +158,7 @@ fn prepare(
     ready
 }
 
-/// Where the rest of a document had to wait for translations, it goes on with them.
+/// Continues a document whose rest had to wait for the translations.
 fn go_on(shared: &Shared, translator: &Translator, job: &Job, outcome: &Outcome) {
     let is_last = job.share.to == job.request.sentences.len();
     if is_sequential(translator) && !is_last && outcome.is_ok() && !job.is_cancelled() {
@@ -167,8 +167,8 @@ fn go_on(shared: &Shared, translator: &Translator, job: &Job, outcome: &Outcome)
     }
 }
 
-/// Acts on everything together. Where that fails, acts on each alone, so that a failure costs the
-/// request that it belongs to and no other.
+/// Acts on all shares together. If that fails, acts on each alone, so that a failure affects only
+/// the request that caused it.
 fn isolated<S>(shares: &mut [S], act: impl Fn(&mut [S]) -> Vec<Outcome>) -> Vec<Outcome> {
     let guarded = |shares: &mut [S]| {
         let count = shares.len();
@@ -187,7 +187,7 @@ fn translate(translator: &Translator, jobs: &mut [Job], control: &Control<'_>) -
     let settings = first.request.settings.clone();
     let requests: Vec<_> = jobs.iter().map(|job| Arc::clone(&job.request)).collect();
     let stops: Vec<&AtomicBool> = requests.iter().map(|request| &request.is_cancelled).collect();
-    // Sessions are advanced on copies: a share that is translated again must begin where it began.
+    // Sessions are advanced on copies: a share that is retried must start from the same state.
     let mut sessions: Vec<Session> = jobs.iter().map(|job| job.session.clone()).collect();
     let mut turns: Vec<Turn<'_>> = jobs
         .iter()
@@ -217,7 +217,7 @@ fn translate(translator: &Translator, jobs: &mut [Job], control: &Control<'_>) -
 }
 
 impl Translated {
-    /// Keeps what is asked for: the weights of all layers are far larger than what is shown of them.
+    /// Keeps only what is returned: the weights of all layers are far larger.
     fn new(translator: &Translator, translation: Translation) -> Self {
         let view = AttentionView::new(translator, &translation);
         let score = translation.score();
@@ -237,7 +237,7 @@ fn report(shared: &Shared, job: Job, outcome: Outcome) {
     }
     let is_last = share.to == request.sentences.len();
     let session = (is_last && outcome.is_ok()).then_some(session);
-    // Nobody may be listening any more.
+    // The receiver may be gone.
     let _ = request.reports.send(Report { from: share.from, outcome, session });
 }
 
@@ -246,7 +246,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_panic_costs_one_request() {
+    fn a_panic_fails_only_one_request() {
         let mut shares = [1, 2, 3, 4];
         let outcomes = isolated(&mut shares, |shares| {
             assert!(!shares.contains(&3), "three is broken");
@@ -258,7 +258,7 @@ mod tests {
     }
 
     #[test]
-    fn a_refusal_costs_one_request() {
+    fn an_error_fails_only_one_request() {
         let mut shares = [1, 2];
         let outcomes = isolated(&mut shares, |shares| {
             let refused = || Err(Failure::Refused("two is wrong".into()));

@@ -1,4 +1,4 @@
-//! The page at `/`: plain files inside the binary, nothing from elsewhere.
+//! The page at `/`: static files in the binary, with no external resources.
 
 use axum::http::header;
 use axum::response::{Html, IntoResponse};

@@ -10,7 +10,7 @@ const make = (tag, className, text) => {
 
 let models = [];
 let file = null;
-let running = null; // AbortController of the translation at work
+let running = null; // AbortController of the translation in progress
 let shown = null; // what the list shows: sources, translations, documents, model, context
 let finished = null; // name and content for the download
 let key = sessionStorage.getItem("abridge-key") || "";
@@ -37,7 +37,7 @@ async function loadModels() {
   try {
     const response = await fetch("/v1/models", { headers: headers({}) });
     if (!response.ok) return complain(await failure(response));
-    // A model of several languages is offered once for each.
+    // A model with several target languages is offered once for each.
     models = (await response.json()).models.flatMap((model) => model.targets.length > 1
       ? model.targets.map((target) => ({ ...model, target, key: `${model.name}/${target}`, to: { target } }))
       : [{ ...model, key: model.name, to: {} }]);
@@ -143,7 +143,7 @@ async function translate() {
   try {
     await translateWith(context, running.signal, heardMain);
     if ($("compare").checked && context > 0) {
-      $("status").textContent = "Now without context";
+      $("status").textContent = "Translating without context";
       const without = [];
       await translateWith(0, running.signal, ({ name, data }) => {
         if (name === "sentence") {
@@ -210,7 +210,7 @@ function addRow(source, index) {
   return { item, button, translation, panel: null };
 }
 
-// Marks the words of a text that another text does not have in the same order.
+// Marks the words of a text that are not in its longest common subsequence with another.
 function differing(text, other) {
   const [a, b] = [text.split(" "), other.split(" ")];
   const common = Array.from({ length: a.length + 1 }, () => new Array(b.length + 1).fill(0));
@@ -241,7 +241,7 @@ function compare(index, without) {
   button.append(line);
 }
 
-// Where a translation looked.
+// Attention.
 
 function before(index) {
   let first = 0;
@@ -263,7 +263,7 @@ async function inspect(index) {
   }
   row.panel = make("div", "inspect");
   row.panel.setAttribute("aria-live", "polite");
-  row.panel.append(make("p", "", "Looking…"));
+  row.panel.append(make("p", "", "Loading…"));
   row.item.append(row.panel);
   row.button.setAttribute("aria-expanded", "true");
   const panel = row.panel;
@@ -283,7 +283,7 @@ async function inspect(index) {
     });
     if (!response.ok) throw new Error(await failure(response));
     const looked = (await response.json()).attention[0];
-    panel.replaceChildren(...(looked ? view(looked) : [make("p", "", "There is nothing to look at.")]));
+    panel.replaceChildren(...(looked ? view(looked) : [make("p", "", "There is nothing to show.")]));
   } catch (error) {
     panel.replaceChildren(make("p", "problem", error.message));
   }
@@ -325,7 +325,7 @@ function view(looked) {
 
 function weighed(looked, context, chosen) {
   const all = [];
-  let wordless = 0; // what went to entries that hold no word
+  let wordless = 0; // the weight of entries without a word
   const lines = context.map((sentence) => {
     const weights = weightsOf(sentence.weights, chosen);
     const line = make("p", "shaded");
@@ -368,7 +368,7 @@ function weighed(looked, context, chosen) {
   details.append(table);
   const isOwn = looked.context.some((sentence) => sentence.distance === 0);
   const most = summary.length ? `Most: ${summary.join(", ")}.` : "At no word in particular.";
-  const empty = wordless >= 0.01 ? ` Entries that hold no word got ${percent(wordless)}.` : "";
+  const empty = wordless >= 0.01 ? ` Entries without a word got ${percent(wordless)}.` : "";
   const rest = isOwn ? " The rest went to the memory of the sentence itself." : "";
   const text = most + empty + rest;
   return [...lines, make("p", "", text), details];
@@ -406,7 +406,7 @@ $("use-key").addEventListener("click", () => {
   sessionStorage.setItem("abridge-key", key);
   loadModels();
 });
-// Browsers offer the clipboard only over HTTPS and on this machine; elsewhere the old way works.
+// Browsers offer the clipboard API only over HTTPS and on localhost; otherwise use execCommand.
 async function copy(text) {
   if (navigator.clipboard) return navigator.clipboard.writeText(text);
   const field = make("textarea", "visually-hidden");
@@ -424,7 +424,7 @@ $("copy").addEventListener("click", async () => {
     await copy(finished.content);
     $("status").textContent = "Copied";
   } catch {
-    complain("The browser does not let this page copy; use Download.");
+    complain("The browser did not allow copying; use Download.");
   }
 });
 $("download").addEventListener("click", () => {

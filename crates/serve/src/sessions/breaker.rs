@@ -1,11 +1,12 @@
-//! A circuit breaker: after a call that failed, all others fail at once for a while.
+//! A circuit breaker: after a failed call, all others fail immediately for a while.
 //!
-//! Then one call is let through to try. If it succeeds, all are; if not, they fail for as long again.
+//! Then one call is let through as a trial. If it succeeds, all are; otherwise the pause starts
+//! over.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-/// How long calls fail at once after one that failed.
+/// How long calls fail immediately after a failure.
 const PAUSE: Duration = Duration::from_secs(1);
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -13,9 +14,9 @@ enum State {
     /// Calls are let through.
     #[default]
     Closed,
-    /// Calls fail since then.
+    /// Calls have failed since then.
     Open(Instant),
-    /// One call tries.
+    /// A trial call is in progress.
     Trying,
 }
 
@@ -25,11 +26,11 @@ pub(super) struct Breaker {
     state: Mutex<State>,
 }
 
-/// A call that was let through. One that is dropped says nothing: its caller has left.
+/// A call that was let through. Dropping it without a result changes nothing: its caller has left.
 #[derive(Debug)]
 pub(super) struct Attempt<'a> {
     breaker: &'a Breaker,
-    /// Since when calls fail, where this one tries.
+    /// For a trial call: since when calls have failed.
     tries: Option<Instant>,
 }
 
@@ -38,7 +39,7 @@ impl Breaker {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Lets a call through, or says that it would fail.
+    /// Lets a call through; `None` if it should fail immediately.
     pub fn attempt(&self) -> Option<Attempt<'_>> {
         self.attempt_after(PAUSE)
     }
@@ -86,7 +87,7 @@ mod tests {
         let hour = Duration::from_hours(1);
         let (first, second) = (breaker.attempt().unwrap(), breaker.attempt().unwrap());
         drop(breaker.attempt());
-        assert!(breaker.attempt().is_some(), "somebody who left says nothing");
+        assert!(breaker.attempt().is_some(), "a dropped call changes nothing");
         first.failed();
         assert!(breaker.attempt_after(hour).is_none(), "it failed a moment ago");
         let tries = breaker.attempt_after(Duration::ZERO).unwrap();
@@ -95,7 +96,7 @@ mod tests {
         let tries = breaker.attempt_after(Duration::ZERO).unwrap();
         tries.failed();
         assert!(breaker.attempt_after(hour).is_none());
-        // One that had been let through before succeeds after all.
+        // A call let through earlier succeeds after all.
         second.succeeded();
         assert!(breaker.attempt_after(hour).is_some());
     }

@@ -1,10 +1,11 @@
-//! Sessions: the memories of documents that come in several requests.
+//! Sessions: the memories of documents that arrive in several requests.
 //!
-//! A session has a version. A translation takes the session with its version, and puts it back
-//! only if the version is still the same: of two requests at once for one document one is told, and
-//! never are two stretches of text mixed. The same holds for two replicas with one Redis server.
+//! A session has a version. A translation reads the session with its version, and writes it back
+//! only if the version is unchanged. So if two requests for one document run at once, one of them
+//! fails, and their sentences are never mixed. The same holds for two replicas with one Redis
+//! server.
 //!
-//! A session belongs to the key that began it. For every other key it does not exist.
+//! A session belongs to the key that created it. For every other key it does not exist.
 
 #[cfg(any(feature = "redis", test))]
 mod breaker;
@@ -21,34 +22,34 @@ use crate::client::Client;
 use crate::error::{ApiError, Code};
 use crate::settings::{Limits, SessionPlace};
 
-/// A session as it is kept.
+/// A stored session.
 #[derive(Clone, Debug)]
 pub(crate) struct Kept {
     /// The name of the model that it belongs to.
     pub model: String,
-    /// The client that began it.
+    /// The client that created it.
     pub owner: String,
-    /// Counts the times that it was put back.
+    /// How often it was written back.
     pub version: u64,
     pub session: Session,
 }
 
-/// Where sessions are kept.
+/// The session store.
 pub(crate) enum Sessions {
     Memory(Box<memory::MemorySessions>),
     Redis(Box<redis::RedisSessions>),
 }
 
-/// Why a session cannot be taken or put back.
+/// Why a session cannot be read or written.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Problem {
-    /// Expired, deleted or never there.
+    /// Expired, deleted or never created.
     Gone,
-    /// Somebody else was faster.
+    /// Another request wrote it first.
     Conflict,
     /// No room.
     Full(String),
-    /// The place cannot be reached.
+    /// The store cannot be reached.
     Away(String),
 }
 
@@ -57,17 +58,17 @@ impl From<Problem> for ApiError {
         match problem {
             Problem::Gone => Self::new(
                 Code::SessionGone,
-                "this session has expired, was deleted or never existed; begin a new one with the last \
-                 sentences of the document as \"before\"",
+                "this session has expired, was deleted or never existed; create a new one with the \
+                 last sentences of the document as \"before\"",
             ),
             Problem::Conflict => Self::new(
                 Code::SessionConflict,
-                "another request moved this document on in the meantime; send a document's \
-                 sentences one request after the other",
+                "another request has advanced this document in the meantime; send the requests of \
+                 a document one after another",
             ),
             Problem::Full(what) => Self::new(Code::Unavailable, what),
             Problem::Away(why) => {
-                tracing::error!("sessions cannot be reached: {why}");
+                tracing::error!("the session store cannot be reached: {why}");
                 Self::new(Code::Unavailable, "the session store cannot be reached")
             }
         }
@@ -84,7 +85,7 @@ impl Sessions {
         })
     }
 
-    /// Keeps a new session and names it.
+    /// Stores a new session and returns its id.
     pub async fn create(
         &self,
         client: &Client,
@@ -101,7 +102,7 @@ impl Sessions {
         Ok(id)
     }
 
-    /// A copy of the session; it lives on as if it had been used.
+    /// A copy of the session. This resets its expiry.
     pub async fn get<'a>(
         &self,
         client: &Client,
@@ -117,7 +118,7 @@ impl Sessions {
         }
     }
 
-    /// Puts a session back that was taken at this version.
+    /// Writes back a session that was read as `taken`.
     pub async fn put(
         &self,
         client: &Client,
@@ -133,7 +134,7 @@ impl Sessions {
         }
     }
 
-    /// Forgets a session.
+    /// Deletes a session.
     pub async fn delete(&self, client: &Client, id: &str) -> Result<(), Problem> {
         if !is_id(id) {
             return Err(Problem::Gone);
@@ -144,7 +145,7 @@ impl Sessions {
         }
     }
 
-    /// How many there are, and their bytes together.
+    /// The number of sessions, and their total bytes.
     pub async fn counts(&self) -> Result<(usize, usize), Problem> {
         match self {
             Self::Memory(sessions) => Ok(sessions.counts()),
@@ -152,7 +153,7 @@ impl Sessions {
         }
     }
 
-    /// Forgets what has expired.
+    /// Removes expired sessions.
     pub fn sweep(&self) {
         if let Self::Memory(sessions) = self {
             sessions.sweep();
@@ -160,10 +161,10 @@ impl Sessions {
     }
 }
 
-/// Bookkeeping that a session costs beside its memory.
+/// Bytes of bookkeeping per session, besides its memory.
 const OVERHEAD: usize = 512;
 
-/// 128 bits that nobody can guess.
+/// 128 random bits, which cannot be guessed.
 fn new_id() -> Result<String, String> {
     let mut bytes = [0u8; 16];
     getrandom::fill(&mut bytes).map_err(|error| error.to_string())?;
@@ -174,16 +175,16 @@ fn is_id(id: &str) -> bool {
     id.len() == 32 && id.bytes().all(|byte| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte))
 }
 
-/// A key, or the address of another machine, may hold one in this many of all sessions.
+/// A key, or the address of another machine, may hold at most 1/`PARTS` of all sessions.
 const PARTS: usize = 4;
 
 fn too_many(count: usize, is_own: bool) -> Problem {
     let whose = if is_own { "you have" } else { "there are" };
-    Problem::Full(format!("{whose} {count} sessions already; delete those that you have finished"))
+    Problem::Full(format!("{whose} {count} sessions already; delete finished ones"))
 }
 
 fn too_large(bytes: usize, is_own: bool) -> Problem {
     let whose = if is_own { "your" } else { "the" };
     let megabytes = bytes / 1_000_000;
-    Problem::Full(format!("{whose} sessions fill {megabytes} MB already; try again later"))
+    Problem::Full(format!("{whose} sessions already fill {megabytes} MB; try again later"))
 }

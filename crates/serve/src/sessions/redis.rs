@@ -1,13 +1,13 @@
 //! Sessions in a Redis server, shared by replicas.
 //!
-//! A session is a hash with the model's name, its owner, the version and the bytes of
-//! [`Session::save`](abridge_translate::Session::save), which expires by itself. A sorted set holds when
-//! each session expires, one hash how many bytes it has and another whose it is, so that the limits hold
-//! over all replicas. Every change is one script: all of it or nothing.
+//! A session is a hash with the model's name, the owner, the version and the bytes of
+//! [`Session::save`](abridge_translate::Session::save). It expires by itself. A sorted set holds
+//! the expiry times of all sessions, one hash their sizes and another their owners, so that the
+//! limits hold across all replicas. Every change is one script, and so atomic.
 //!
-//! A Redis server that accepts connections and does not answer must not hold requests for long: each
-//! call waits for [`PATIENCE`] at most, whatever it waits for, and after one that failed all others fail
-//! at once for a while ([`Breaker`]).
+//! A Redis server that accepts connections but does not answer must not block requests for long:
+//! each call takes at most [`PATIENCE`], and after a failed call all others fail immediately for a
+//! while ([`Breaker`]).
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -22,12 +22,12 @@ use crate::Error;
 use crate::client::{ADDRESS, Client};
 use crate::settings::Limits;
 
-/// In braces, so that a cluster keeps all of it on one node.
+/// In braces, so that a cluster keeps all keys on one node.
 const PREFIX: &str = "{abridge}:";
-/// A server that does not answer in this time is away.
+/// The longest time for a call.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-/// Forgets what has expired; the beginning of every script that counts.
+/// Removes expired sessions; the beginning of every script that counts.
 const SWEEP: &str = "
 local expired = redis.call('ZRANGEBYSCORE', KEYS[2], '-inf', '(' .. ARGV[1])
 for _, id in ipairs(expired) do
@@ -37,7 +37,8 @@ for _, id in ipairs(expired) do
 end
 ";
 
-/// Whether the client may use the session: `client` is a key's id, or `address ` for all without one.
+/// Whether the client may use the session: `client` is a key's id, or `address ` for clients
+/// without a key.
 const MAY_USE: &str = "
 local function may_use(client)
   local owner = redis.call('HGET', KEYS[1], 'owner') or ''
@@ -46,8 +47,8 @@ local function may_use(client)
 end
 ";
 
-/// now, id, version, model, bytes, size, life in ms, most sessions, most bytes, owner, most sessions and
-/// most bytes of the owner
+/// now, id, version, model, bytes, size, life in ms, max sessions, max bytes, owner, max sessions
+/// and max bytes of the owner
 const PUT: &str = "
 local version = tonumber(ARGV[3])
 local known = redis.call('HGET', KEYS[1], 'version')
@@ -123,7 +124,7 @@ type Found = (Option<String>, Option<u64>, Option<Vec<u8>>, Option<String>);
 
 impl RedisSessions {
     pub async fn open(url: &str, limits: &Limits) -> crate::Result<Self> {
-        // The address may hold a password, so errors do not repeat it.
+        // The URL may contain a password, so errors do not repeat it.
         let server = redis::Client::open(url).map_err(|error| {
             Error::Redis(format!("{}; write it as redis://host:6379/0", error.category()))
         })?;
@@ -181,7 +182,7 @@ impl RedisSessions {
         else {
             return Err(Problem::Gone);
         };
-        // A session that cannot be used will not be usable later either: its document must begin anew.
+        // A session that cannot be used now never will be: its document must start over.
         let Some(translator) = translator(&model) else {
             tracing::warn!("a session belongs to the model {model}, which is not served here");
             return Err(Problem::Gone);
@@ -216,10 +217,10 @@ impl RedisSessions {
         call
     }
 
-    /// Runs a script within [`PATIENCE`], unless the last one failed a moment ago.
+    /// Runs a script within [`PATIENCE`], unless the breaker is open.
     async fn invoke<T: FromRedisValue>(&self, call: &ScriptInvocation<'_>) -> Result<T, Problem> {
         let Some(attempt) = self.breaker.attempt() else {
-            return Err(Problem::Away("it did not answer a moment ago".into()));
+            return Err(Problem::Away("the previous call failed".into()));
         };
         let result = tokio::time::timeout(PATIENCE, self.run(call)).await;
         match result {
@@ -227,7 +228,7 @@ impl RedisSessions {
                 attempt.succeeded();
                 Ok(result)
             }
-            // An answer, though not the one that was hoped for: the server is there.
+            // An error reply: the server is up.
             Ok(Err(error)) if !is_lost(&error) => {
                 attempt.succeeded();
                 Err(Problem::Away(error.to_string()))
@@ -238,7 +239,7 @@ impl RedisSessions {
             }
             Err(_) => {
                 attempt.failed();
-                // Where somebody holds it, there is no connection yet.
+                // If it is locked, another call is still connecting.
                 if let Ok(mut held) = self.connection.try_lock() {
                     *held = None;
                 }
@@ -247,8 +248,8 @@ impl RedisSessions {
         }
     }
 
-    /// Runs a script; where the connection was lost, once more with a new one. Every script may run
-    /// twice: a second put of the same version says so.
+    /// Runs a script, and again on a new connection if the connection was lost. It is safe to run a
+    /// script twice: a second put of the same version is a conflict.
     async fn run<T: FromRedisValue>(&self, call: &ScriptInvocation<'_>) -> Result<T, RedisError> {
         let mut connection = self.connect().await?;
         match call.invoke_async(&mut connection).await {
@@ -266,7 +267,7 @@ impl RedisSessions {
         if let Some(connection) = &*held {
             return Ok(connection.clone());
         }
-        // `invoke` waits no longer than it may; a limit of the connection's own would be a second attempt.
+        // `invoke` already has a timeout; one on the connection would lead to a second attempt.
         let config =
             AsyncConnectionConfig::new().set_connection_timeout(None).set_response_timeout(None);
         let connection = self.server.get_multiplexed_async_connection_with_config(&config).await?;
@@ -275,12 +276,12 @@ impl RedisSessions {
     }
 }
 
-/// Whether the server cannot be reached, rather than has refused something.
+/// Whether the connection failed, as opposed to an error reply.
 fn is_lost(error: &RedisError) -> bool {
     error.is_io_error() || error.is_connection_dropped() || error.is_timeout()
 }
 
-/// Whom the scripts ask about.
+/// The client as the scripts expect it.
 fn asking(client: &Client) -> &str {
     if client.has_key { &client.id } else { ADDRESS }
 }

@@ -1,4 +1,4 @@
-//! Stands in for Redis in a build without it: it cannot be opened, so nothing else can be called.
+//! A stub for builds without Redis: opening always fails, so nothing else can be called.
 
 #![expect(clippy::unused_async, reason = "a build with Redis waits for it")]
 
@@ -9,12 +9,12 @@ use crate::Error;
 use crate::client::Client;
 use crate::settings::Limits;
 
-/// There is none.
+/// Cannot be constructed.
 pub(crate) enum RedisSessions {}
 
 impl RedisSessions {
     pub async fn open(_url: &str, _limits: &Limits) -> crate::Result<Self> {
-        Err(Error::Redis("this build has none; build with `--features redis`".to_owned()))
+        Err(Error::Redis("not in this build; build with `--features redis`".to_owned()))
     }
 
     pub async fn put(&self, _id: &str, _client: &Client, _kept: &Kept) -> Result<(), Problem> {

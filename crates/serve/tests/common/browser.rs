@@ -1,4 +1,4 @@
-//! Chromium, driven through its driver.
+//! Drives Chromium through chromedriver.
 
 use std::io::{BufRead, BufReader};
 use std::net::TcpStream;
@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use crate::common::{Answer, send};
 
-/// The name of an element's id in the protocol.
+/// The key of an element's id in the protocol.
 const ELEMENT: &str = "element-6066-11e4-a52e-4f735466cecf";
 
 /// A headless browser.
@@ -70,12 +70,12 @@ impl Browser {
         self.post("/url", &json!({"url": url}));
     }
 
-    /// What a script returns.
+    /// Runs a script and returns its result.
     pub fn run(&self, script: &str) -> Value {
         self.post("/execute/sync", &json!({"script": script, "args": []}))
     }
 
-    /// Waits until a script returns something true, and returns it.
+    /// Waits until a script returns a truthy value, and returns it.
     pub fn wait(&self, script: &str) -> Value {
         let started = Instant::now();
         loop {
@@ -95,7 +95,7 @@ impl Browser {
         format!("/element/{}", found[ELEMENT].as_str().unwrap())
     }
 
-    /// Clicks as a hand does: the element must be there to be seen.
+    /// Clicks like a user: the element must be visible.
     pub fn click(&self, selector: &str) {
         self.post(&format!("{}/click", self.find(selector)), &json!({}));
     }
@@ -105,7 +105,7 @@ impl Browser {
         self.post(&format!("{}/value", self.find(selector)), &json!({"text": text}));
     }
 
-    /// A command of the browser's own protocol.
+    /// A command of the Chrome DevTools protocol.
     pub fn command(&self, name: &str, parameters: &Value) -> Value {
         self.post("/goog/cdp/execute", &json!({"cmd": name, "params": parameters}))
     }
@@ -116,7 +116,7 @@ impl Drop for Browser {
         if !std::thread::panicking() {
             self.call("DELETE", &self.session, &Value::Null);
         }
-        // The driver takes its browser with it.
+        // The browser ends with its driver.
         let _ = self.driver.kill();
         let _ = self.driver.wait();
     }

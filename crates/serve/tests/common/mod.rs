@@ -1,4 +1,4 @@
-//! A server with small models on a socket of its own, and a plain client.
+//! A server with small models on its own socket, and a plain client.
 #![allow(dead_code, unused_imports, reason = "each test uses a part of it")]
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -40,7 +40,7 @@ pub fn write_model(path: &Path, preset: Preset, context_size: usize, languages: 
     .unwrap();
 }
 
-/// Two models: English to German with a memory of two sentences, English to French without.
+/// Two models: English to German with a memory of two sentences, English to French without memory.
 pub struct Fixture {
     pub directory: tempfile::TempDir,
 }
@@ -128,7 +128,7 @@ impl Running {
         }
     }
 
-    /// Stops it and waits; whether all requests ended.
+    /// Stops it and waits. Returns whether all requests finished.
     pub fn end(mut self) -> bool {
         self.stop();
         self.thread.take().unwrap().join().unwrap()
@@ -186,11 +186,11 @@ pub fn send(
     let lines = headers.iter().map(|(name, value)| [name, ": ", value, "\r\n"].concat());
     head.extend(lines);
     write!(stream, "{head}Content-Length: {}\r\n\r\n", body.len()).unwrap();
-    // A server that refuses early may have closed already.
+    // A server that rejects the request early may have closed the connection.
     let _ = stream.write_all(body);
 }
 
-/// What came back.
+/// A response.
 #[derive(Debug)]
 pub struct Answer {
     pub status: u16,
@@ -244,7 +244,7 @@ impl Answer {
     }
 }
 
-/// Whether all of an answer of known length is here.
+/// Whether a response with a content length is complete.
 fn is_whole(bytes: &[u8]) -> bool {
     let Some(end) = bytes.windows(4).position(|window| window == b"\r\n\r\n") else {
         return false;
@@ -267,7 +267,7 @@ fn unchunk(mut body: &str) -> String {
     text
 }
 
-/// What the library's session gives for a document, sentence by sentence.
+/// The library's translations of a document, sentence by sentence.
 pub fn by_library(
     translator: &Translator,
     context: Option<usize>,
@@ -276,7 +276,7 @@ pub fn by_library(
     by_library_with_scores(translator, context, document).0
 }
 
-/// The same with scores, which tell apart what random networks write alike.
+/// The same with scores, which differ even if random networks write the same text.
 pub fn by_library_with_scores(
     translator: &Translator,
     context: Option<usize>,
