@@ -128,7 +128,7 @@ fn a_damaged_foreign_model_is_refused_and_leaves_nothing() {
     abridge(&["import", &path, "--output", &out])
         .assert()
         .code(4)
-        .stderr(contains("no model is in it"));
+        .stderr(contains("contains no model"));
     abridge(&["import", "checkpoint.pt", "--output", &out])
         .assert()
         .code(1)

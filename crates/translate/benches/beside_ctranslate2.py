@@ -1,20 +1,20 @@
-"""Runs CTranslate2 with the weights of a sentence-level model of abridge, beside `translate.rs`.
+"""Runs CTranslate2 with the weights of a sentence-level model of abridge, to compare with `translate.rs`.
 
     cargo bench -p abridge-translate --bench translate -- --size base --preset sentence --export exported
     cargo bench -p abridge-translate --bench translate -- --size base --preset sentence
     pip install ctranslate2 safetensors numpy
     python crates/translate/benches/beside_ctranslate2.py exported --program target/release/abridge
 
-With a trained model and a text of its language the translations end where the model ends them:
+With a trained model and a text in its language, the model ends its translations itself:
 
     cargo bench -p abridge-translate --bench translate -- --model M --text talk.en --sentences 1000 --export exported
     cargo bench -p abridge-translate --bench translate -- --model M --text talk.en --sentences 1000
     python crates/translate/benches/beside_ctranslate2.py exported --model M
 
-It first checks that both programs mean the same network: greedy translations of a few sentences are
-written by `abridge translate --json` and compared, if the path of the program is given. Then it prints
-the rows that the benchmark prints, in single precision and in int8, each the better of its ways to use
-two threads. `CT2_USE_MKL=0` or `1` in the environment chooses its library.
+If the path of the program is given, it first checks that both programs run the same network: it compares
+greedy translations of a few sentences with those of `abridge translate --json`. Then it prints the rows of
+the benchmark, in single precision and in int8, each for the faster of two ways to use the threads.
+`CT2_USE_MKL=0` or `1` in the environment selects CTranslate2's BLAS library.
 """
 
 import argparse
@@ -33,7 +33,7 @@ from safetensors.numpy import load_file
 
 
 def linear(spec, weights, *names):
-    """Sets a layer from one or several projections side by side; ours are stored [in, out]."""
+    """Sets a layer from one or several concatenated projections; ours are stored [in, out]."""
     weight = np.concatenate([weights[name + ".weight"].T for name in names])
     spec.weight = np.ascontiguousarray(weight)
     spec.bias = np.concatenate([weights[name + ".bias"] for name in names])
@@ -107,7 +107,7 @@ def convert(model, out):
 
 
 def check(translator, model, sentences, program):
-    """Greedy translations of both programs, score by score."""
+    """Compares greedy translations of both programs and their scores."""
     pieces = json.loads((model / "tokenizer.source.json").read_text())["model"]["vocab"]
     piece = {number: text for text, number in pieces.items()}
     text = ["".join(piece[i] for i in sentence).replace("\u2581", " ").strip() for sentence in sentences]
@@ -121,7 +121,7 @@ def check(translator, model, sentences, program):
     )
     for line, theirs in zip(done.stdout.splitlines(), theirs):
         ours = json.loads(line)
-        # Where the length runs out, they do not count the end, and we do.
+        # At the length limit, CTranslate2 does not count the end token, but abridge does.
         tokens = ours["tokens"][:-1] if ours["cut"] else ours["tokens"]
         score = sum(token["score"] for token in tokens) / len(tokens)
         print(f"mean {score:.5f} here, {theirs.scores[0]:.5f} there", file=sys.stderr)
@@ -143,7 +143,7 @@ def main():
     data = json.loads((options.folder / "sentences.json").read_text())
     sentences = [[str(i) for i in sentence] for sentence in data["sentences"]]
     length = data["length"]
-    # What abridge allows by default where nothing is forced.
+    # abridge's default, if no length is forced.
     limits = dict(max_decoding_length=200)
     if length is not None:
         limits = dict(min_decoding_length=length, max_decoding_length=length)
@@ -160,7 +160,7 @@ def main():
         program = options.program
         for compute, threads, beam, batch in settings:
             rows = []
-            # One worker per thread, or one worker with all threads: the better of the two counts.
+            # One worker per thread, or one worker with all threads: the faster counts.
             for workers in sorted({threads, 1}):
                 translator = ctranslate2.Translator(
                     out, device="cpu", compute_type=compute,
@@ -175,7 +175,7 @@ def main():
                     sentences, beam_size=beam, max_batch_size=batch, **limits
                 )
                 seconds, cpu = time.perf_counter() - start, time.process_time() - cpu
-                # Our count has the end of each sentence, too.
+                # abridge also counts the end token of each sentence.
                 tokens = sum(len(result.hypotheses[0]) + 1 for result in results)
                 rows.append((seconds, cpu, tokens))
             seconds, cpu, tokens = min(rows)

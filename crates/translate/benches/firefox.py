@@ -5,9 +5,9 @@
     abridge import FOLDER --output MODEL
     python firefox.py ABRIDGE MODEL FOLDER SOURCE [REFERENCE]
 
-Rounds take turns, so that what else the machine does falls on both alike; the processor's time is compared, and
-the wall clock's shown. One by one means that a sentence is sent when the translation of the last one is there;
-together, that all are there at once and each program makes batches as it likes.
+Rounds alternate, so that other load on the machine affects both alike. CPU time is compared; wall time is also
+shown. "One by one" sends a sentence when the previous translation has arrived; "together" sends all at once, and
+each program makes its own batches.
 """
 import resource
 import subprocess
@@ -36,7 +36,7 @@ for turn in turns:
 
 
 def measured(command, text, one_by_one=False):
-    """Output, processor seconds and wall seconds of a command."""
+    """Output, CPU seconds and wall seconds of a command."""
     before, start = resource.getrusage(resource.RUSAGE_CHILDREN), time.time()
     if one_by_one:
         process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)

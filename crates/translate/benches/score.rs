@@ -1,5 +1,5 @@
-//! Sentences per second of scoring, beside the way it was done before: every context sentence
-//! encoded again for every request, and the logits of all words written out.
+//! Sentences per second of scoring, compared with the previous implementation: every context
+//! sentence encoded again for every request, and the logits of all words written out.
 //!
 //! ```text
 //! cargo bench -p abridge-translate --bench score                        # size small, C = 1 and 10
@@ -7,9 +7,10 @@
 //! cargo bench -p abridge-translate --bench score -- --preset grouping,caching-tokens --context 3
 //! ```
 //!
-//! Networks have random weights; the text is of the built-in practice corpus, in documents of
-//! twenty sentences, and each sentence has one candidate, as in `abridge score`. Both ways have as
-//! many workers with one thread each, are run in turn, and must agree on every score.
+//! Networks have random weights; the text is from the built-in practice corpus, in documents of
+//! twenty sentences, and each sentence has one candidate, as in `abridge score`. Both
+//! implementations have the same number of single-threaded workers, run in turn, and must agree on
+//! every score.
 
 use std::sync::Mutex;
 use std::time::Instant;
@@ -23,13 +24,13 @@ use abridge_translate::{ScoreRequest, Translator};
 use burn::tensor::Device;
 use burn::tensor::activation::log_softmax;
 
-/// Sentences of a document.
+/// Sentences per document.
 const DOCUMENT: usize = 20;
-/// Practice sentences are short; this many together are as long as a sentence of a talk.
+/// Practice sentences are short; this many are as long as a sentence of a talk.
 const TOGETHER: usize = 2;
-/// How often each way is timed; the fastest counts.
+/// How often each implementation is timed; the fastest counts.
 const ROUNDS: usize = 3;
-/// Requests of a batch of the old way: some 1,500 target tokens.
+/// Requests per batch of the old implementation: about 1,500 target tokens.
 const OLD_BATCH: usize = 60;
 
 fn main() {
@@ -49,7 +50,7 @@ fn main() {
             "--sentences" => sentences = value().parse().expect("a number"),
             "--vocabulary" => vocabulary = value().parse().expect("a number"),
             "--threads" => threads = value().parse().expect("a number"),
-            // What `cargo bench` adds.
+            // `cargo bench` adds it.
             "--bench" => {}
             other => panic!("unknown option {other}"),
         }
@@ -76,7 +77,7 @@ fn main() {
                     candidates: &lines[number..=number],
                 })
                 .collect();
-            // Weights are drawn when they are first used.
+            // Weights are initialised on first use.
             translator.score(&requests[..1], &|_| {}).expect("scores");
             let (mut before, mut now) = (f64::INFINITY, f64::INFINITY);
             for _ in 0..ROUNDS {

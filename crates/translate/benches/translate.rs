@@ -1,4 +1,4 @@
-//! Tokens and sentences per second of translation.
+//! Translation speed in tokens and sentences per second.
 //!
 //! ```text
 //! cargo bench -p abridge-translate --bench translate                    # size small, some minutes
@@ -11,10 +11,9 @@
 //! ```
 //!
 //! Without `--model` the networks have random weights, which never end a sentence, so every
-//! translation is made as long as its source is on average: the work is that of real text. The text
-//! is of the built-in practice corpus, in documents of twenty sentences. `--export DIR` writes the
-//! sentences that `beside_ctranslate2.py` beside this file runs on, and the model directory unless
-//! one is given.
+//! translation gets the mean length of the sources: the work is that of real text. The text is from
+//! the built-in practice corpus, in documents of twenty sentences. `--export DIR` writes the
+//! sentences for `beside_ctranslate2.py`, and the model directory unless one is given.
 
 use std::path::{Path, PathBuf};
 use std::time::Instant;
@@ -27,9 +26,9 @@ use abridge_model::{Model, ModelSize, Preset};
 use abridge_translate::{BeamSettings, Control, DocumentSettings, Error, Translator};
 use burn::tensor::Device;
 
-/// Sentences of a document.
+/// Sentences per document.
 const DOCUMENT: usize = 20;
-/// Practice sentences are short; this many together are as long as a sentence of a talk.
+/// Practice sentences are short; this many are as long as a sentence of a talk.
 const TOGETHER: usize = 2;
 
 struct Options {
@@ -39,12 +38,12 @@ struct Options {
     beams: Vec<usize>,
     batches: Vec<usize>,
     threads: Vec<usize>,
-    /// Words of the vocabulary; the paper's for English-German.
+    /// The vocabulary size; by default the paper's for English-German.
     vocabulary: usize,
     sentences: usize,
     model: Option<PathBuf>,
     text: Option<PathBuf>,
-    /// Words of every translation, where the model would not end it.
+    /// The length of every translation, for models that never end one.
     length: Option<usize>,
     export: Option<PathBuf>,
 }
@@ -81,7 +80,7 @@ impl Options {
                 "--text" => options.text = Some(value().into()),
                 "--length" => options.length = Some(value().parse().expect("a number")),
                 "--export" => options.export = Some(value().into()),
-                // What `cargo bench` adds.
+                // `cargo bench` adds it.
                 "--bench" => {}
                 other => panic!("unknown option {other}"),
             }
@@ -137,7 +136,7 @@ fn main() {
     }
 }
 
-/// What is translated: lines of a file, or practice sentences joined to a real length.
+/// The text: lines of a file, or practice sentences joined to a realistic length.
 fn lines(options: &Options) -> Vec<String> {
     if let Some(path) = &options.text {
         let corpus = read(&Input::new(path)).expect("a text");
@@ -170,7 +169,7 @@ fn rows(
 ) {
     for &threads in &options.threads {
         translator = translator.with_threads(threads).expect("threads");
-        // Weights are drawn when they are first used.
+        // Weights are initialised on first use.
         time(&translator, &[documents[0][..1].to_vec()], 1, 1, length);
         for &beam in &options.beams {
             for &batch in &options.batches {
@@ -190,8 +189,8 @@ fn rows(
     }
 }
 
-/// The processor's time that this program has used so far, where the system tells it: unlike the
-/// clock it says little about what else the machine does.
+/// The CPU time of this process so far, if known: unlike wall time, it depends little on what else
+/// runs on the machine.
 fn cpu_seconds() -> f64 {
     let stat = std::fs::read_to_string("/proc/self/stat").unwrap_or_default();
     let fields = stat.rsplit(')').next().unwrap_or_default().split_whitespace();
@@ -199,7 +198,7 @@ fn cpu_seconds() -> f64 {
     if ticks.is_empty() { f64::NAN } else { ticks.iter().sum::<f64>() / 100.0 }
 }
 
-/// Seconds and target tokens of translating everything once.
+/// Translates everything once; returns seconds and target tokens.
 fn time(
     translator: &Translator,
     documents: &[Vec<String>],
@@ -236,7 +235,7 @@ fn export(folder: &Path, model: &Model, tokenizer: &Tokenizer, lines: &[String],
     println!("wrote {}; --length {length}", folder.display());
 }
 
-/// The sentences as ids, and the length of every translation unless the model ends it.
+/// Writes the sentences as ids, and the length of every translation unless the model ends it.
 fn export_sentences(folder: &Path, tokenizer: &Tokenizer, lines: &[String], length: Option<usize>) {
     std::fs::create_dir_all(folder).expect("a folder");
     let sentences: Vec<Vec<u32>> = lines.iter().map(|line| tokenizer.encode(line)).collect();

@@ -1,4 +1,4 @@
-//! Work of different lengths, done side by side in batches of similar length.
+//! Work on items of different lengths, in parallel and in batches of similar length.
 
 use abridge_model::{Packed, Reading};
 
@@ -6,17 +6,17 @@ use crate::Result;
 use crate::translator::Translator;
 use crate::turns::Control;
 
-/// Sentences of a batch.
+/// Sentences per batch.
 pub const BATCH_SENTENCES: usize = 32;
-/// Tokens of a batch.
+/// Tokens per batch.
 pub(crate) const BATCH_TOKENS: usize = 3000;
 
 /// How large a batch may be.
 #[derive(Clone, Copy)]
 pub(crate) struct Limits {
-    /// The most things in it; at least one.
+    /// The most items in it; at least one.
     pub count: usize,
-    /// The most tokens; what is longer is a batch by itself.
+    /// The most tokens; a longer item is a batch by itself.
     pub tokens: usize,
 }
 
@@ -27,8 +27,8 @@ impl Control<'_> {
 }
 
 impl Translator {
-    /// Does the work at the given places, which ascend, in batches. The results are in the order of
-    /// the places.
+    /// Processes the items at the given places, which must ascend, in batches. The results are in
+    /// the order of the places.
     pub(crate) fn in_batches<R: Send>(
         &self,
         places: impl IntoIterator<Item = usize>,
@@ -44,7 +44,7 @@ impl Translator {
         Ok(all.into_iter().map(|(_, result)| result).collect())
     }
 
-    /// Reads each of the sentences once.
+    /// Encodes each of the sentences once.
     pub(crate) fn read_all(
         &self,
         sentences: &[Vec<u32>],
@@ -92,7 +92,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn batches_hold_everything_once_and_keep_to_their_limits() {
+    fn batches_hold_everything_once_and_respect_their_limits() {
         let lengths = [10, 2990, 1, 5000, 2, 2998, 1];
         let batches = |count| {
             let limits = Limits { count, tokens: 3000 };

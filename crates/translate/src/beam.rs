@@ -13,30 +13,30 @@ use crate::steps::Steps;
 use crate::turns::Control;
 use crate::{Error, Result};
 
-/// A translation that ended.
+/// A finished translation.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Hypothesis {
-    /// Its words, the end included.
+    /// Its tokens, including the end token.
     pub tokens: Vec<u32>,
     /// Its log-probability, divided by the length penalty.
     pub score: f64,
-    /// The log-probability of each word.
+    /// The log-probability of each token.
     pub token_scores: Vec<f32>,
-    /// Whether it ended because it could not grow any longer.
+    /// Whether it ended because it reached the maximum length.
     pub is_cut: bool,
 }
 
-/// What a search is given beside the settings.
+/// The inputs of a search.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Search<'a> {
     pub settings: &'a BeamSettings,
-    /// For each sentence what its random numbers are keyed by.
+    /// For each sentence, the key of its random numbers.
     pub keys: &'a [u64],
-    /// For each sentence the words that its translation is made of, or none at all.
+    /// For each sentence, its shortlist; or empty.
     pub lists: &'a [Vec<u32>],
-    /// What accompanies it, if anything.
+    /// Callbacks and limits, if any.
     pub control: Option<&'a Control<'a>>,
-    /// One per sentence, or none at all: ends the search for that sentence.
+    /// One per sentence, or empty: ends the search for that sentence.
     pub stops: &'a [&'a AtomicBool],
 }
 
@@ -44,11 +44,11 @@ pub(crate) fn is_set(flag: Option<&&AtomicBool>) -> bool {
     flag.is_some_and(|flag| flag.load(Ordering::Relaxed))
 }
 
-/// Translates every sentence; for each the best hypotheses, best first.
+/// Translates every sentence; returns the best hypotheses of each, best first.
 ///
-/// At every step the best `2 * beam` continuations of a sentence's hypotheses are looked at. Those
-/// of the first `beam` that end are finished; the best `beam` that do not end go on. A sentence is
-/// done when it has enough of them ([`Stop`]), at the maximum length, or at an early exit.
+/// Every step considers the best `2 * beam` continuations of a sentence's hypotheses. Of the first
+/// `beam`, those that end are finished; the best `beam` that do not end continue. A sentence is
+/// done when enough hypotheses are finished ([`Stop`]), at the maximum length, or at an early exit.
 pub fn beam_search(
     model: &Model,
     sources: &Sources,
@@ -57,7 +57,7 @@ pub fn beam_search(
     beam_search_with(model, model.lean_decoder().as_ref(), sources, settings)
 }
 
-/// As [`beam_search`], with a decoder for the CPU that was made before: for many searches.
+/// As [`beam_search`], with a CPU decoder that is reused for many searches.
 pub fn beam_search_with(
     model: &Model,
     lean: Option<&LeanDecoder>,
@@ -70,7 +70,7 @@ pub fn beam_search_with(
 }
 
 impl Search<'_> {
-    /// See [`beam_search`]. The only errors are to be stopped and a prefix that is too long.
+    /// See [`beam_search`]. Fails only if it is stopped or the prefix is too long.
     pub fn run(
         &self,
         model: &Model,
@@ -145,22 +145,22 @@ impl Search<'_> {
     }
 }
 
-/// What a step gives.
+/// The result of a step.
 #[derive(Clone, Copy)]
 enum Found<'a> {
-    /// To choose from: the most probable words that could follow each hypothesis.
+    /// For beam search: the most probable words that could follow each hypothesis.
     Best(&'a [MostProbable]),
-    /// To draw from: all words, `[hypotheses, vocabulary]`.
+    /// For sampling: all words, `[hypotheses, vocabulary]`.
     Logits(&'a [f32]),
 }
 
-/// What must not be written at this step.
+/// The words that must not be generated at this step.
 fn forbidden(step: usize, settings: &BeamSettings) -> Vec<u32> {
     let end = (step < settings.min_length).then_some(END);
     settings.forbidden.iter().copied().chain([PAD]).chain(end).collect()
 }
 
-/// A sentence in the middle of its search.
+/// The search state of a sentence.
 struct Sentence {
     key: u64,
     open: Vec<Open>,
@@ -181,7 +181,7 @@ impl Sentence {
         Self { key, open: vec![Open::default()], finished: Vec::new() }
     }
 
-    /// Continues the open hypotheses; returns what goes on, or nothing when the sentence is done.
+    /// Extends the open hypotheses; returns those that continue, or none when the sentence is done.
     fn advance(
         &mut self,
         rows: &[MostProbable],
@@ -191,7 +191,7 @@ impl Sentence {
         let is_free = settings.free_end && step >= settings.max_length;
         let rows = rows.iter().zip(&self.open).map(|(row, open)| Continuations {
             words: row.best(),
-            // Only the end is left there, and its own logit is the total: a probability of one.
+            // Only the end token is left; with its own logit as the total, its probability is one.
             total: row.best().first().filter(|_| is_free).map_or(row.total(), |end| end.1),
             so_far: open.score,
         });
@@ -223,7 +223,7 @@ impl Sentence {
         self.go_on(going)
     }
 
-    /// Every sample draws a word of its own.
+    /// Draws one word for every sample.
     fn sample(
         &mut self,
         rows: &[&[f32]],
@@ -232,7 +232,7 @@ impl Sentence {
         settings: &BeamSettings,
     ) -> Vec<Candidate> {
         let Some(sampling) = &settings.sampling else { return Vec::new() };
-        // The samples part at the first word that is not forced.
+        // The samples diverge at the first word that is not forced.
         let is_first = step == settings.prefix.len();
         let drawers: Vec<(usize, u64)> = if is_first {
             (0..settings.n_best as u64).map(|sample| (0, sample)).collect()
@@ -297,10 +297,10 @@ impl Sentence {
         })
     }
 
-    /// Whether no open hypothesis can still become one of the wanted.
+    /// Whether no open hypothesis can still make it into the n best.
     ///
-    /// More words only lower a log-probability, so the best that an open hypothesis can reach is
-    /// its present one at the length that the penalty favours most.
+    /// More words only lower a log-probability, so the best score that an open hypothesis can reach
+    /// is its current log-probability at the length that the penalty favours most.
     fn is_decided(&self, going: &[Candidate], settings: &BeamSettings) -> bool {
         if self.finished.len() < settings.n_best {
             return false;

@@ -5,7 +5,7 @@ use std::cmp::Ordering;
 /// A hypothesis with one more word.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Candidate {
-    /// Which of the sentence's hypotheses it continues.
+    /// The index of the hypothesis that it continues.
     pub parent: usize,
     /// The word.
     pub word: u32,
@@ -13,12 +13,12 @@ pub(crate) struct Candidate {
     pub score: f32,
 }
 
-/// What could follow one hypothesis.
+/// The possible continuations of one hypothesis.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Continuations<'a> {
     /// The most probable words and their logits.
     pub words: &'a [(u32, f32)],
-    /// The logarithm of what the exponentials of all logits add up to, the impossible included.
+    /// The log-sum-exp of all logits, including forbidden words.
     pub total: f32,
     /// The log-probability of the hypothesis so far.
     pub so_far: f32,
@@ -41,8 +41,8 @@ impl Continuations<'_> {
 
 /// The `count` best of all continuations, best first.
 ///
-/// Of equal candidates the one with the earlier parent and the smaller word comes first, so the
-/// result does not depend on anything else.
+/// Ties are broken by the earlier parent, then the smaller word, so that the result is
+/// deterministic.
 pub(crate) fn best(rows: &[Continuations<'_>], count: usize) -> Vec<Candidate> {
     let mut best: Vec<Candidate> =
         rows.iter().enumerate().flat_map(|(parent, row)| row.candidates(parent)).collect();

@@ -1,4 +1,4 @@
-//! Whole documents, a window of sentences at a time.
+//! Translates whole documents, a window of sentences at a time.
 
 use std::ops::Range;
 
@@ -9,19 +9,20 @@ use crate::translation::Translation;
 use crate::translator::Translator;
 use crate::turns::{Control, Turn};
 
-/// Sentences that are read and translated together. More would make batches of more similar length
-/// and hold more states in memory: this many take about 100 MiB at the paper's width.
+/// Sentences that are encoded and translated together. A larger window would make the lengths
+/// within a batch more similar, but take more memory: this one takes about 100 MiB at the paper's
+/// width.
 const WINDOW: usize = 256;
 
 /// How documents are translated.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct DocumentSettings<'a> {
-    /// How many sentences are looked back at; as many as the model can by default.
+    /// The context size; by default the model's.
     pub context: Option<usize>,
     /// The translations of the first sentences, in reading order, if they are known from an earlier
-    /// run: these are left out. Those after them look back at them all the same.
+    /// run. These sentences are skipped, but still serve as context.
     pub known: &'a [String],
-    /// What accompanies the translation.
+    /// Callbacks and limits.
     pub control: Control<'a>,
 }
 
@@ -29,8 +30,8 @@ impl Translator {
     /// Translates the sentences of documents, each with the memory of those before it.
     ///
     /// The sentences of many documents are encoded and decoded together, in batches of similar
-    /// length; every sentence gets what a [`Session`] would give. `done` hears how many sentences
-    /// are finished.
+    /// length; the result is the same as with a [`Session`]. `done` is called with the number of
+    /// sentences just finished.
     pub fn translate_documents(
         &self,
         documents: &[Vec<String>],
@@ -49,8 +50,8 @@ impl Translator {
         Ok(texts)
     }
 
-    /// As [`Self::translate_documents`], but hands over every translation, with the number of its
-    /// document, in reading order and soon after it is made.
+    /// As [`Self::translate_documents`], but passes every translation to `take`, with the index of
+    /// its document, in reading order and soon after it is finished.
     pub fn translate_in_order<E: From<crate::Error>>(
         &self,
         documents: &[Vec<String>],

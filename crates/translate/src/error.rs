@@ -1,38 +1,38 @@
-//! What can go wrong in translation.
+//! Errors of translation.
 
 use abridge_base::Kind;
 use abridge_base::error::HasKind;
 
-/// The result of everything in this crate that can fail.
+/// The result type of this crate.
 pub type Result<T> = std::result::Result<T, Error>;
 
 /// An error of translation.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// The model directory or a batch is wrong.
+    /// An error in the model directory or a batch.
     #[error(transparent)]
     Model(#[from] abridge_model::Error),
 
-    /// A tokenizer is wrong.
+    /// An error in a tokenizer.
     #[error(transparent)]
     Corpus(#[from] abridge_corpus::Error),
 
-    /// A sentence that is to be scored has more tokens than the model has positions.
+    /// A given sentence has more tokens than the model has positions.
     #[error(
-        "sentence {sentence}, or one before it, has {tokens} tokens, but the model takes at most \
-         {most}; split it"
+        "sentence {sentence}, or one in its context, has {tokens} tokens, but the model takes at \
+         most {most}; split it"
     )]
     TooLong {
         /// The sentence, from 1.
         sentence: usize,
-        /// The tokens.
+        /// The number of tokens.
         tokens: usize,
-        /// The most that the model takes.
+        /// The model's limit.
         most: usize,
     },
 
-    /// The settings make no sense, or not with this model.
+    /// The settings are invalid, or do not fit the model.
     #[error("{0}")]
     Settings(String),
 

@@ -1,4 +1,4 @@
-//! Which words a translation looked at: alignments, and where in the memory.
+//! Which words a translation attended to: alignments, and words of the memory.
 
 use std::ops::Range;
 
@@ -9,18 +9,18 @@ use abridge_model::{AttentionWeights, MemoryEntry, ModelConfig, Remembered};
 use crate::translation::{Attention, Translation};
 use crate::translator::Translator;
 
-/// A word of the best hypothesis and what it looked at.
+/// A word of the best hypothesis and what it attended to.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Look {
     /// The word.
     pub word: String,
-    /// The place of the source word that it looked at most, among the words of the sentence.
+    /// The index of the source word that it attended to most.
     pub source: Option<usize>,
-    /// What it looked at in the memory, the most first.
+    /// The sentences of the memory that it attended to, by descending weight.
     pub memory: Vec<SentenceLook>,
 }
 
-/// What a word looked at in one sentence of the memory.
+/// What a word attended to in one sentence of the memory.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SentenceLook {
     /// How many sentences back; 0 is the sentence itself.
@@ -29,12 +29,12 @@ pub struct SentenceLook {
     pub is_translation: bool,
     /// The attention weight of the whole sentence.
     pub weight: f32,
-    /// Its words with their weights, in reading order. A word's weight is what the memory rows got,
-    /// shared out over the tokens that each row was made from.
+    /// Its words with their weights, in reading order. The weight of each memory row is distributed
+    /// over the tokens that the row was made from.
     pub words: Vec<(String, f32)>,
 }
 
-/// Everything that a translation looked at.
+/// Everything that a translation attended to.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Explanation {
     /// The words of the source.
@@ -44,7 +44,7 @@ pub struct Explanation {
 }
 
 impl Explanation {
-    /// Pairs of a source word and the target word that looked at it most.
+    /// For each target word, the pair of the source word that it attended to most and itself.
     pub fn alignment(&self) -> Vec<(usize, usize)> {
         let pairs = self.looks.iter().enumerate();
         pairs.filter_map(|(target, look)| Some((look.source?, target))).collect()
@@ -91,7 +91,7 @@ impl Translator {
         explanation.source.extend(source_words.into_iter().map(|(word, _)| word));
     }
 
-    /// A sentence and, where it is remembered, its translation.
+    /// A sentence and, if it is remembered, its translation.
     fn held(&self, slot: usize, remembered: &Remembered) -> Vec<Held> {
         let config = self.model().config();
         let layout = self.layout();
@@ -121,7 +121,7 @@ struct Held {
     back: usize,
     is_translation: bool,
     words: Vec<(String, Range<usize>)>,
-    /// For each row of the entry the share of each token in it.
+    /// For each row of the entry, the share of each token in it.
     origins: Vec<Vec<f32>>,
 }
 
@@ -164,10 +164,10 @@ fn memory_looks(
     looks
 }
 
-/// What each row of a sentence's entry was made from: for each row one share per token. Refinement
-/// lets rows look at the whole sentence, too, which shares cannot show.
+/// What each row of a sentence's entry was made from: for each row, one share per token. Refinement
+/// also lets rows attend to the whole sentence, which shares do not show.
 pub fn origins(config: &ModelConfig, tokens: usize, entry: Option<&MemoryEntry>) -> Vec<Vec<f32>> {
-    // Models that join texts see the tokens themselves.
+    // Concatenating models see the tokens themselves.
     let window = config.shortener.map_or(Some(1), |shortener| shortener.tokens_per_row(tokens));
     let Some(window) = window else { return entry.map_or_else(Vec::new, group_origins) };
     let rows = config.shortener.map_or(tokens, |shortener| shortener.rows(tokens));
@@ -179,7 +179,7 @@ pub fn origins(config: &ModelConfig, tokens: usize, entry: Option<&MemoryEntry>)
     (0..rows).map(row).collect()
 }
 
-/// The weights of each group, made to add up to one.
+/// The weights of each group, normalised to add up to one.
 fn group_origins(entry: &MemoryEntry) -> Vec<Vec<f32>> {
     let Some(weights) = &entry.weights else { return Vec::new() };
     let [tokens, groups] = weights.dims();
@@ -192,7 +192,7 @@ fn group_origins(entry: &MemoryEntry) -> Vec<Vec<f32>> {
     (0..groups).map(group).collect()
 }
 
-/// The mean of some rows; zeros of no length where there are none.
+/// The mean of some rows; empty if there are none.
 fn mean(rows: &[Vec<f32>], range: &Range<usize>) -> Vec<f32> {
     let rows = &rows[range.clone()];
     let mut sum = vec![0.0; rows.first().map_or(0, Vec::len)];
@@ -207,7 +207,7 @@ fn words(tokenizer: &Tokenizer, tokens: &[u32]) -> Vec<(String, Range<usize>)> {
     let length = tokens.iter().position(|&token| token == END).unwrap_or(tokens.len());
     let mut words: Vec<Range<usize>> = Vec::new();
     for (place, &token) in tokens[..length].iter().enumerate() {
-        // The target language is no word.
+        // The target language token is not a word.
         if tokenizer.languages().code(token).is_some() {
             continue;
         }

@@ -1,5 +1,5 @@
-//! Sentences with given sentences before them. Each distinct text is read once, however many
-//! sentences have it in their context.
+//! Sentences with given contexts. Each distinct text is encoded once, however many sentences have
+//! it in their context.
 
 use std::collections::BTreeMap;
 
@@ -11,28 +11,28 @@ use crate::translator::{Translator, sentence_tokens};
 use crate::turns::Control;
 use crate::{Error, Result};
 
-/// Sentences that are read together.
+/// Sentences that are encoded together.
 pub(crate) struct Given<'a> {
     translator: &'a Translator,
     encoder: Encoder<'a>,
     sentences: Vec<GivenSentence>,
     sources: Distinct<'a>,
-    /// The translations that a memory holds.
+    /// The translations in the memory.
     translations: Distinct<'a>,
 }
 
-/// A sentence whose texts have become tokens.
+/// A tokenized sentence.
 struct GivenSentence {
-    /// The sentence, among the distinct ones.
+    /// The index of the sentence among the distinct ones.
     source: usize,
-    /// The sentences before it, nearest first; none where a slot is to stay empty.
+    /// Its context, nearest first; `None` for an empty slot.
     context: Vec<Option<Held>>,
 }
 
-/// A sentence of a context, and its translation where the memory holds it.
+/// A sentence of a context, and its translation if the memory holds it.
 type Held = (usize, Option<usize>);
 
-/// Distinct texts as tokens, in the order in which they first came.
+/// Distinct texts as tokens, in order of first occurrence.
 #[derive(Default)]
 struct Distinct<'a> {
     places: BTreeMap<&'a str, usize>,
@@ -59,8 +59,8 @@ impl<'a> Given<'a> {
         }
     }
 
-    /// Adds a sentence, the `number`-th of its request, and the translations of those before it,
-    /// which may be missing. Returns how many tokens are to be read that were not there before.
+    /// Adds a sentence, the `number`-th of its request, and the translations of its context, which
+    /// may be missing. Returns the number of new tokens to encode.
     pub fn add(
         &mut self,
         sentence: InContext<'a>,
@@ -74,7 +74,7 @@ impl<'a> Given<'a> {
         let source = read(sentence.source);
         let most = translator.context(None)?;
         let holds_translations = translator.layout().holds_translations;
-        // Aligned at their ends: the newest translation is that of the newest sentence.
+        // Aligned at the end: the last translation belongs to the last sentence.
         let mut known = translations.iter().rev().filter(|_| holds_translations);
         let context = sentence.context.iter().rev().take(most).map(|text| {
             let translation = known
@@ -84,7 +84,7 @@ impl<'a> Given<'a> {
         });
         let known: Vec<Held> = context.collect();
         let context = match sentence.shown {
-            // Of the known ones, which are in reverse order, those that are to be shown.
+            // Selects the shown sentences; `known` is in reverse order.
             Some(shown) => {
                 let first = sentence.context.len() - known.len();
                 let held = |place: usize| {
@@ -108,14 +108,14 @@ impl<'a> Given<'a> {
         &self.sources.texts[self.sentences[place].source]
     }
 
-    /// Reads everything.
+    /// Encodes everything.
     pub fn read(&self) -> Result<ReadSentences<'_>> {
         let readings = self.translator.read_all(&self.sources.texts, &Control::default())?;
         let translated = self.read_translations(&readings)?;
         Ok(ReadSentences { given: self, readings, translated })
     }
 
-    /// The sentences of contexts whose translations the memory holds, too.
+    /// The context sentences whose translations are in the memory, too.
     fn read_translations(&self, readings: &[Reading]) -> Result<BTreeMap<Held, Remembered>> {
         let texts = &self.translations.texts;
         let length = |place: usize| texts[place].len();
@@ -137,7 +137,7 @@ impl<'a> Given<'a> {
     }
 }
 
-/// What became of the sentences.
+/// The encoded sentences.
 pub(crate) struct ReadSentences<'a> {
     given: &'a Given<'a>,
     readings: Vec<Reading>,
@@ -145,7 +145,7 @@ pub(crate) struct ReadSentences<'a> {
 }
 
 impl ReadSentences<'_> {
-    /// A sentence with what is remembered of those before it.
+    /// A sentence with the memory of its context.
     pub fn sentence(&self, place: usize) -> SentenceInContext<'_> {
         let GivenSentence { source, context } = &self.given.sentences[place];
         let remembered = |held: &Held| match held {

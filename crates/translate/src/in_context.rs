@@ -1,4 +1,4 @@
-//! Single sentences with given sentences before them, which are read but not translated.
+//! Translates single sentences with given contexts.
 
 use abridge_model::SentenceInContext;
 
@@ -9,7 +9,7 @@ use crate::settings::BeamSettings;
 use crate::translator::Translator;
 use crate::turns::Control;
 
-/// A sentence to translate and what stands before it.
+/// A sentence to translate and its context.
 #[derive(Clone, Copy, Debug)]
 pub struct InContext<'a> {
     /// The sentence.
@@ -21,10 +21,10 @@ pub struct InContext<'a> {
 }
 
 impl Translator {
-    /// The best translation of each sentence. Every distinct sentence is read once, however many
+    /// The best translation of each sentence. Every distinct sentence is encoded once, however many
     /// contexts it is part of, so one sentence in many contexts costs little more than the search.
     ///
-    /// A memory that holds translations, too, has none of the sentences before.
+    /// A memory that also holds translations gets none for the context.
     pub fn translate_in_context(
         &self,
         requests: &[InContext<'_>],

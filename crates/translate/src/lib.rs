@@ -1,12 +1,12 @@
 //! From documents to translations.
 //!
-//! A [`Translator`] holds a model directory. A [`Session`] holds what one document's next sentence
-//! looks back at. [`Translator::translate_turns`] translates the next sentences of many documents
-//! together; [`Translator::translate_next`] is one document's turn, and
-//! [`Translator::translate_documents`] takes whole documents a window at a time. All of them give a
-//! sentence the same translation: nothing depends on the batch (`tests/invariance.rs`).
+//! A [`Translator`] holds a model directory. A [`Session`] holds the context of a document's next
+//! sentence. [`Translator::translate_turns`] translates the next sentences of many documents
+//! together, [`Translator::translate_next`] those of one document, and
+//! [`Translator::translate_documents`] whole documents, a window at a time. All of them give the
+//! same translation of a sentence: nothing depends on the batch (`tests/invariance.rs`).
 //!
-//! [`beam_search`] gives what the published implementation gives, token by token and score by score
+//! [`beam_search`] finds the same tokens and scores as the published implementation
 //! (`tests/beam_parity.rs`).
 
 #![forbid(unsafe_code)]

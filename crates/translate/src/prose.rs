@@ -1,20 +1,20 @@
-//! Running text: cut into sentences for translation, and put together again.
+//! Running text: split into sentences for translation, and reassembled.
 
-/// Running text in sentences, with everything between them.
+/// Running text as sentences, with everything between them.
 ///
-/// Each line is a paragraph. Sentences of all paragraphs are one document.
+/// Each line is a paragraph. The sentences of all paragraphs form one document.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Prose {
     /// The sentences in reading order.
     pub sentences: Vec<String>,
-    /// What stands before each sentence, and after the last one.
+    /// The text before each sentence, and after the last one.
     gaps: Vec<String>,
     /// The line of each sentence, from 1.
     lines: Vec<usize>,
 }
 
 impl Prose {
-    /// Cuts a text into sentences by the rules of a language (`en`, `de`, …; others are cut at
+    /// Splits a text into sentences by the rules of a language (`en`, `de`, …; others are split at
     /// common punctuation).
     pub fn new(text: &str, language: &str) -> Self {
         let mut prose = Self { sentences: Vec::new(), gaps: Vec::new(), lines: Vec::new() };
@@ -38,7 +38,7 @@ impl Prose {
         prose
     }
 
-    /// A line that is one sentence, or none where it is blank.
+    /// A line as one sentence, or as none if it is blank.
     pub fn whole(line: &str) -> Self {
         let trimmed = line.trim();
         if trimmed.is_empty() {
@@ -55,11 +55,11 @@ impl Prose {
     }
 
     /// The text with a translation in place of each sentence. Line ends inside translations become
-    /// spaces, so that lines out are lines in.
+    /// spaces, so that the number of lines stays the same.
     pub fn put_together<S: AsRef<str>>(&self, translations: &[S]) -> String {
         let mut text = String::new();
         for (place, gap) in self.gaps.iter().enumerate() {
-            // Scripts that need no space between sentences are translated into some that do.
+            // The source script may need no space between sentences, but the target may.
             let is_inside = place > 0 && place < self.sentences.len();
             text.push_str(if is_inside && gap.is_empty() { " " } else { gap });
             if let Some(translation) = translations.get(place) {
@@ -75,7 +75,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn paragraphs_are_cut_and_put_together() {
+    fn paragraphs_are_split_and_reassembled() {
         let text = "Mr. Brown saw a cat. It slept.\n\n  He left!  Nobody knew why.\r\nEnd";
         let prose = Prose::new(text, "en");
         assert_eq!(

@@ -1,12 +1,12 @@
-//! Drawing the next word.
+//! Sampling the next word.
 
 use abridge_model::random;
 
 use crate::settings::Sampling;
 
-/// Draws a word by its logit; the same place always draws the same one.
+/// Samples a word from the logits; deterministic in `place`.
 ///
-/// `place` names the sentence, its sample and the step. Returns nothing where no word is possible.
+/// `place` identifies the sentence, its sample and the step. Returns `None` if no word is possible.
 pub(crate) fn draw(
     logits: &[f32],
     forbidden: &[u32],
@@ -38,7 +38,7 @@ pub(crate) fn draw(
         });
         words.truncate(enough.map_or(words.len(), |last| last + 1));
     }
-    // The order that partial selection leaves does not matter.
+    // Removes the arbitrary order left by the partial selection.
     words.sort_unstable_by_key(|(word, _)| *word);
     let total: f64 = words.iter().map(|(_, weight)| weight).sum();
     let mut left = random::uniform(sampling.seed, place) * total;
@@ -74,7 +74,7 @@ mod tests {
     }
 
     #[test]
-    fn the_improbable_is_cut_off() {
+    fn improbable_words_are_cut_off() {
         close(shares(Sampling { top_k: 1, ..Sampling::default() }), [1.0, 0.0, 0.0, 0.0]);
         close(shares(Sampling { top_k: 2, ..Sampling::default() }), [0.625, 0.375, 0.0, 0.0]);
         close(shares(Sampling { top_p: 0.7, ..Sampling::default() }), [0.625, 0.375, 0.0, 0.0]);

@@ -1,8 +1,8 @@
-//! How probable given translations are.
+//! Scores given translations.
 //!
-//! Scoring walks the path of translation: each distinct sentence of the requests is read once,
-//! however many requests have it as their source or in their context, and the decoder looks at
-//! what was remembered of it.
+//! Scoring works like translation: each distinct sentence of the requests is encoded once, however
+//! many requests have it as their source or in their context, and the decoder attends to its memory
+//! entry.
 
 use abridge_model::tokens::END;
 use abridge_model::{Packed, SentenceInContext};
@@ -13,11 +13,11 @@ use crate::given::Given;
 use crate::in_context::InContext;
 use crate::translator::Translator;
 
-/// Source tokens per thread that are kept in memory together. At the paper's width a token takes
-/// up to 28 KiB.
+/// Source tokens per thread that are in memory at once. At the paper's width, a token takes up to
+/// 28 KiB.
 const WINDOW_TOKENS: usize = 8000;
 
-/// A sentence with the sentences before it and candidate translations.
+/// A sentence with its context and candidate translations.
 #[derive(Clone, Copy, Debug)]
 pub struct ScoreRequest<'a> {
     /// The sentence.
@@ -26,20 +26,20 @@ pub struct ScoreRequest<'a> {
     pub context: &'a [String],
     /// Their translations, for a model whose memory holds them; may be missing.
     pub context_translations: &'a [String],
-    /// The places in `context` of the sentences that the model is shown as the nearest, the second
-    /// nearest and so on, one per slot; by default those that they are. For experiments in which a
-    /// sentence stands elsewhere or a slot stays empty.
+    /// The indices in `context` of the sentences that the model sees as the nearest, the second
+    /// nearest and so on, one per slot; by default their real order. For experiments that move
+    /// sentences or leave slots empty.
     pub shown: Option<&'a [Option<usize>]>,
-    /// What is scored.
+    /// The translations to score.
     pub candidates: &'a [String],
 }
 
-/// How probable a translation is.
+/// The log-probability of a translation.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Score {
-    /// The log-probability of all tokens, the end included.
+    /// The log-probability of all tokens, including the end token.
     pub sum: f64,
-    /// The number of tokens, the end included.
+    /// The number of tokens, including the end token.
     pub tokens: usize,
     /// The log-probability of each token.
     pub token_scores: Vec<f32>,
@@ -54,14 +54,14 @@ impl Score {
         }
     }
 
-    /// The log-probability per token: what candidates are ranked by.
+    /// The log-probability per token, by which candidates are ranked.
     pub fn mean(&self) -> f64 {
         self.sum / self.tokens as f64
     }
 }
 
 impl Translator {
-    /// Scores candidates. `done` hears how many requests have just been finished.
+    /// Scores candidates. `done` is called with the number of requests just finished.
     pub fn score(
         &self,
         requests: &[ScoreRequest<'_>],
@@ -75,11 +75,11 @@ impl Translator {
     }
 }
 
-/// Consecutive requests whose sentences are read together.
+/// Consecutive requests whose sentences are encoded together.
 struct Window<'a> {
     translator: &'a Translator,
     given: Given<'a>,
-    /// The candidates of each request, the end included.
+    /// The candidates of each request, including the end tokens.
     candidates: Vec<Vec<Vec<u32>>>,
 }
 

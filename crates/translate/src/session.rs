@@ -1,9 +1,9 @@
-//! A session: what one document's next sentence will look back at.
+//! A session: the context of a document's next sentence.
 //!
-//! A [`Session`] owns its data and borrows nothing, so that a server can keep thousands of them
-//! beside one [`Translator`]. It holds a ring of the last sentences, each with its memory entry and
-//! the entry's keys and values for every decoder layer: a sentence is encoded, shortened and
-//! projected once, when it is translated.
+//! A [`Session`] owns its data, so that a server can keep thousands of them with one
+//! [`Translator`]. It holds a ring of the last sentences, each with its memory entry and the
+//! entry's keys and values for every decoder layer: a sentence is encoded, shortened and projected
+//! once, when it is translated.
 
 use std::collections::VecDeque;
 
@@ -16,18 +16,18 @@ use crate::translator::{Translator, of_language};
 use crate::turns::{Control, Turn};
 use crate::{Error, Result};
 
-/// The memory of one document in the middle of being translated.
+/// The memory of a document while it is translated.
 #[derive(Clone, Debug)]
 pub struct Session {
     /// The hash of the model that it belongs to.
     pub(crate) model: String,
-    /// How many sentences are remembered at most.
+    /// The most sentences to remember.
     pub(crate) context: usize,
     /// The last sentences, oldest first.
     pub(crate) past: VecDeque<Remembered>,
     /// How many sentences of the document have been translated.
     pub(crate) sentences: u64,
-    /// The token of the language that it is translated into, where the model knows several.
+    /// The token of the target language, if the model has several.
     pub(crate) language: Option<u32>,
 }
 
@@ -42,7 +42,7 @@ impl Session {
         self.past.is_empty()
     }
 
-    /// How many sentences are remembered at most.
+    /// The most sentences to remember.
     pub fn context_size(&self) -> usize {
         self.context
     }
@@ -57,7 +57,7 @@ impl Session {
         self.past.iter()
     }
 
-    /// The memory that the session takes, but for a few bytes of bookkeeping.
+    /// The memory that the session takes, apart from a few bytes of bookkeeping.
     pub fn size_in_bytes(&self) -> usize {
         self.past.iter().map(Remembered::size_in_bytes).sum()
     }
@@ -75,7 +75,7 @@ impl Session {
     ) {
         self.sentences += read.len() as u64;
         let skip = read.len().saturating_sub(self.context);
-        // What was read in a batch shares its storage; what stays gets storage of its own.
+        // Readings of a batch share storage; what is kept gets its own.
         self.past.extend(read.skip(skip).map(Remembered::owned));
         let forget = self.past.len().saturating_sub(self.context);
         self.past.drain(..forget);
@@ -83,7 +83,7 @@ impl Session {
 }
 
 impl Translator {
-    /// Starts a document, remembering as many sentences as the model can, or fewer.
+    /// Starts a document with the model's context size, or a smaller one.
     pub fn session(&self, context: Option<usize>) -> Result<Session> {
         let context = self.context(context)?;
         let language = self.target_languages().chosen();
@@ -91,14 +91,13 @@ impl Translator {
         Ok(Session { model, context, past, sentences: 0, language })
     }
 
-    /// As [`Self::session`], for a document that is translated into this language: one of the model's
-    /// [`Self::target_languages`].
+    /// As [`Self::session`], with one of the model's [`Self::target_languages`].
     pub fn session_towards(&self, context: Option<usize>, language: &str) -> Result<Session> {
         let language = self.target_languages().id(language).map_err(of_language)?;
         Ok(Session { language: Some(language), ..self.session(context)? })
     }
 
-    /// Translates the next sentences of a document. Where that fails, the session stays as it was.
+    /// Translates the next sentences of a document. If that fails, the session is unchanged.
     pub fn translate_next<S: AsRef<str>>(
         &self,
         session: &mut Session,
@@ -111,20 +110,20 @@ impl Translator {
         Ok(translations.pop().unwrap_or_default())
     }
 
-    /// The context size that is used: the model's, or fewer on request.
+    /// The context size to use: the model's, or a smaller one on request.
     pub(crate) fn context(&self, wanted: Option<usize>) -> Result<usize> {
         let config = self.model().config();
         let most = if config.context == Context::None { 0 } else { config.context_size };
         match wanted {
             Some(wanted) if wanted > most => Err(Error::Settings(format!(
-                "a context of {wanted} sentences, but the model was trained with {most}; ask for \
-                 at most {most}, or train one with model.context_size={wanted}"
+                "the context size is {wanted}, but the model was trained with {most}; ask for at \
+                 most {most}, or train a model with model.context_size={wanted}"
             ))),
             wanted => Ok(wanted.unwrap_or(most)),
         }
     }
 
-    /// Which of the sentences before stands in which slot.
+    /// Which previous sentence is in which slot.
     pub fn layout(&self) -> MemoryLayout {
         self.model().config().layout(Purpose::Inference)
     }

@@ -1,4 +1,4 @@
-//! How a translation is searched for.
+//! Settings of the search for translations.
 
 use std::path::Path;
 
@@ -8,43 +8,42 @@ use serde::{Deserialize, Serialize};
 
 use crate::{Error, Result};
 
-/// The widest beam, and the most samples of a sentence. What is kept for each hypothesis would fill
-/// the memory long before a wider beam found anything.
+/// The widest beam, and the most samples per sentence. Wider beams would run out of memory long
+/// before they helped.
 const MOST_HYPOTHESES: usize = 1000;
 
-/// The longest translation of a sentence that can be asked for: as many words as a model can have
-/// positions.
+/// The largest `max_length`: as many tokens as a model can have positions.
 const MOST_WORDS: usize = 1 << 20;
 
-/// The file of a model directory that says how its makers search.
+/// The file in a model directory with its default search settings.
 pub(crate) const FILE: &str = "search.toml";
 
-/// How to search.
+/// Search settings.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct BeamSettings {
-    /// Hypotheses that are followed at once; 1 is greedy search.
+    /// The beam size; 1 is greedy search.
     pub beam: usize,
-    /// A finished hypothesis of n words scores its log-probability divided by n to this power.
+    /// A finished hypothesis of n tokens scores its log-probability divided by n to this power.
     pub length_penalty: f64,
-    /// No fewer words than this before the end.
+    /// The fewest tokens before the end token.
     pub min_length: usize,
-    /// No more words than this before the end.
+    /// The most tokens before the end token.
     pub max_length: usize,
-    /// How many hypotheses are wanted, at most `beam`; or how many samples are drawn.
+    /// How many hypotheses to return, at most `beam`; or how many samples to draw.
     pub n_best: usize,
     /// When a sentence has enough hypotheses.
     pub stop: Stop,
-    /// Whether the end of a translation that may not become longer costs nothing: transformers.
+    /// Whether the end token costs nothing at the maximum length, as in transformers.
     pub free_end: bool,
-    /// Stops a sentence when no open hypothesis can become one of the wanted. The best ones are
-    /// the same without it, later.
+    /// Stops a sentence when no open hypothesis can still make it into the n best. The result is
+    /// the same, but found sooner.
     pub early_exit: bool,
-    /// Words that are never written.
+    /// Tokens that are never generated.
     pub forbidden: Vec<u32>,
-    /// Words that every translation begins with, whatever their probability.
+    /// Tokens that every translation begins with, whatever their probability.
     pub prefix: Vec<u32>,
-    /// Draws words at random instead of searching for the best.
+    /// Samples tokens instead of searching for the best.
     pub sampling: Option<Sampling>,
 }
 
@@ -52,31 +51,31 @@ pub struct BeamSettings {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Stop {
-    /// As many as the beam is wide have ended: fairseq.
+    /// When `beam` hypotheses have ended, as in fairseq.
     #[default]
     Full,
-    /// As many as the beam is wide have ended, and the best open one scores no higher at its present
-    /// length than the worst of them: transformers, unless told to stop early.
+    /// When `beam` hypotheses have ended, and the best open one scores no higher at its current
+    /// length than the worst of them, as in transformers without early stopping.
     Outscored,
 }
 
-/// How to draw words. Words that are drawn depend on the seed, the sentence, its place in the
-/// document and the number of the sample, on nothing else.
+/// Sampling settings. A sample depends only on the seed, the sentence, its position in the document
+/// and the number of the sample.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Sampling {
-    /// Draws from this many of the most probable words; 0 is all of them.
+    /// Samples from this many of the most probable tokens; 0 is all of them.
     pub top_k: usize,
-    /// Draws from the fewest of the most probable words that have this probability together.
+    /// Samples from the smallest set of most probable tokens with this total probability.
     pub top_p: f64,
-    /// Divides logits: below 1 the probable becomes more probable.
+    /// Divides logits: values below 1 favour probable tokens.
     pub temperature: f64,
-    /// Another seed draws other words.
+    /// The random seed.
     pub seed: u64,
 }
 
 impl Default for BeamSettings {
-    /// The paper's: beam 5, at most 200 words.
+    /// As in the paper: beam 5, at most 200 tokens.
     fn default() -> Self {
         Self {
             beam: 5,
@@ -95,14 +94,14 @@ impl Default for BeamSettings {
 }
 
 impl Default for Sampling {
-    /// From all words, as probable as the network says.
+    /// From all tokens, with the network's probabilities.
     fn default() -> Self {
         Self { top_k: 0, top_p: 1.0, temperature: 1.0, seed: 1 }
     }
 }
 
 impl BeamSettings {
-    /// How the makers of the model in a directory search; as the paper does where it does not say.
+    /// The search settings of a model directory; those of the paper if it has none.
     pub(crate) fn of_model(directory: &Path) -> Result<Self> {
         let file = directory.join(FILE);
         if !file.exists() {
@@ -123,27 +122,27 @@ impl BeamSettings {
         toml::to_string(self).unwrap_or_default()
     }
 
-    /// The same search with translations no longer than the model has positions for.
+    /// The same settings, limited to the model's number of positions.
     pub(crate) fn within(&self, config: &ModelConfig) -> Result<Self> {
         let most = config.longest_translation();
         if self.prefix.len() > most {
             let words = self.prefix.len();
             return Err(Error::Settings(format!(
-                "the prefix has {words} words, but the model writes at most {most}"
+                "the prefix has {words} words, but the model generates at most {most}"
             )));
         }
         let max_length = self.max_length.min(most);
         Ok(Self { max_length, min_length: self.min_length.min(max_length), ..self.clone() })
     }
 
-    /// Refuses what makes no sense, and says why.
+    /// Rejects invalid settings, with the reason.
     pub fn check(&self) -> Result<()> {
         let refuse = |problem: String| Err(Error::Settings(problem));
         if self.beam == 0 {
-            return refuse("beam is 0, but a beam has at least one hypothesis".into());
+            return refuse("beam is 0, but must be at least one".into());
         }
         if self.n_best == 0 {
-            return refuse("n-best is 0; the least is the best alone, 1".into());
+            return refuse("n-best is 0, but must be at least 1".into());
         }
         for (name, count) in [("beam", self.beam), ("n-best", self.n_best)] {
             if count > MOST_HYPOTHESES {
@@ -159,25 +158,27 @@ impl BeamSettings {
             ));
         }
         if !self.length_penalty.is_finite() {
-            return refuse(format!("length penalty {} is not a number", self.length_penalty));
+            return refuse(format!("length penalty {} is not finite", self.length_penalty));
         }
         if self.max_length == 0 || self.min_length > self.max_length {
             let (least, most) = (self.min_length, self.max_length);
-            return refuse(format!("no translation has at least {least} and at most {most} words"));
+            return refuse(format!(
+                "a length of at least {least} and at most {most} is impossible"
+            ));
         }
         if self.max_length > MOST_WORDS {
             let most = self.max_length;
             return refuse(format!("max length is {most}, more than {MOST_WORDS}"));
         }
         if self.prefix.contains(&END) {
-            return refuse("a prefix with an end leaves nothing to translate".into());
+            return refuse("the prefix must not contain the end token".into());
         }
         if self.forbidden.contains(&END) {
-            return refuse("the end of a translation cannot be forbidden".into());
+            return refuse("the end token cannot be forbidden".into());
         }
         let Some(sampling) = &self.sampling else { return Ok(()) };
         if !(sampling.temperature.is_finite() && sampling.temperature > 0.0) {
-            let remedy = "give a positive one, or use a beam of 1 for the most probable word";
+            let remedy = "use a positive one, or a beam of 1 for the most probable token";
             return refuse(format!("temperature {}: {remedy}", sampling.temperature));
         }
         if !(sampling.top_p > 0.0 && sampling.top_p <= 1.0) {
@@ -192,7 +193,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn nonsense_is_refused_with_the_remedy() {
+    fn invalid_settings_are_refused_with_a_remedy() {
         let reason = |change: &dyn Fn(&mut BeamSettings)| {
             let mut settings = BeamSettings::default();
             change(&mut settings);

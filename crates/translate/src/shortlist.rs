@@ -1,9 +1,9 @@
-//! The words that a translation of a sentence can reasonably be made of.
+//! Lexical shortlists: the target words that a translation of a sentence is likely to contain.
 //!
-//! A large part of decoding is to score every word of the vocabulary at every step. What a lexicon
-//! says of the words of the sentence, and the words that are common everywhere, are a tenth of it and
-//! nearly always enough. To use it, make a model directory with such a list
-//! (`abridge shortlist`); without one all words are scored.
+//! A large part of decoding is scoring every word of the vocabulary at every step. The lexicon
+//! entries of the words of the sentence, and the words that are common everywhere, are a tenth of
+//! it and nearly always enough. `abridge shortlist` adds such lists to a model directory; without
+//! them, all words are scored.
 
 use std::path::Path;
 
@@ -18,21 +18,21 @@ use crate::{Error, Result};
 
 /// The file of a model directory.
 pub const FILE: &str = "shortlist.json";
-/// Lists of a hundred words for each of a million are smaller.
+/// The largest file: a hundred words for each of a million take less.
 const LARGEST: u64 = 1 << 30;
 
-/// For each source word some target words, and some for all sentences.
+/// Target words for each source word, and for all sentences.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Shortlist {
     format: u32,
-    /// Words of every list, in ascending order.
+    /// Words on every list, in ascending order.
     common: Vec<u32>,
-    /// For each source word those that it may become, in ascending order.
+    /// For each source word, its likely translations, in ascending order.
     words: Vec<Vec<u32>>,
 }
 
-/// How long lists are.
+/// The lengths of lists.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ShortlistSettings {
     /// The most frequent target words, which are on every list.
@@ -47,17 +47,17 @@ impl Default for ShortlistSettings {
     }
 }
 
-/// What lists are like on some text.
+/// Statistics of the lists on some text.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Coverage {
-    /// Words of a list, on average.
+    /// The mean number of words on a list.
     pub mean_length: f64,
     /// The share of the words of the reference translations that are on the list of their sentence.
     pub covered: f64,
 }
 
 impl Shortlist {
-    /// Makes lists of a lexicon and of how often words are written in `pairs`.
+    /// Makes lists from a lexicon and the frequencies of target words in `pairs`.
     pub fn new(lexicon: &Lexicon, pairs: &TokenStore, settings: ShortlistSettings) -> Self {
         let mut counts = vec![0usize; pairs.vocabulary_size(Side::Target)];
         let mut tokens = Vec::new();
@@ -80,7 +80,7 @@ impl Shortlist {
         Self { format: 1, words: words.collect(), common }
     }
 
-    /// Lists that another toolkit made: the words of every list, and those of each source word.
+    /// Lists from another toolkit: the words on every list, and those of each source word.
     pub(crate) fn of_lists(common: Vec<u32>, words: Vec<Vec<u32>>) -> Self {
         let common = ascending(common);
         let own = |list: Vec<u32>| {
@@ -90,13 +90,13 @@ impl Shortlist {
         Self { format: 1, words, common }
     }
 
-    /// The list of a sentence, in ascending order; `also` is on it whatever the sentence.
+    /// The list of a sentence, in ascending order, including `also`.
     pub fn of(&self, sentence: &[u32], also: &[u32]) -> Vec<u32> {
         let own = sentence.iter().filter_map(|&token| self.words.get(token as usize)).flatten();
         ascending(self.common.iter().chain(own).chain(also).copied().collect())
     }
 
-    /// How long lists are on these pairs, and how much of the translations is on them.
+    /// The mean length of the lists on these pairs, and their coverage of the translations.
     pub fn coverage(&self, pairs: &TokenStore) -> Coverage {
         let (mut listed, mut covered, mut all) = (0, 0, 0);
         let (mut source, mut target) = (Vec::new(), Vec::new());
@@ -134,7 +134,7 @@ impl Shortlist {
         hasher.finish()
     }
 
-    /// Reads the list of a model directory, if it has one, and checks that it is one for these
+    /// Reads the list of a model directory, if it has one, and checks that it fits these
     /// vocabularies.
     pub(crate) fn open(directory: &Path, vocabularies: [usize; 2]) -> Result<Option<Self>> {
         let file = directory.join(FILE);

@@ -1,7 +1,7 @@
-//! Sentences that are too long for the model are cut into parts, and nothing of them is lost.
+//! Splits sentences that are too long for the model, without losing text.
 //!
-//! Cuts are made after punctuation where that is enough, else between words, else anywhere between
-//! two characters.
+//! Splits are made after punctuation if that is enough, else between words, else between any two
+//! characters.
 
 use abridge_corpus::tokenizer::Encoder;
 use abridge_model::tokens::END;
@@ -9,15 +9,15 @@ use abridge_model::tokens::END;
 use crate::settings::BeamSettings;
 use crate::translator::{Translator, sentence_tokens};
 
-/// A part of a sentence, and what stood after it.
+/// A part of a sentence, and what follows it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct SplitPart<'a> {
     pub text: &'a str,
-    /// What joins its translation to the next: a space where the source has one.
+    /// What joins its translation to the next: a space if the source has one.
     pub joint: &'static str,
 }
 
-/// Where a text may be cut, from the best places to the worst.
+/// Where a text may be split, from the best places to the worst.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Cut {
     Sentences,
@@ -26,7 +26,7 @@ enum Cut {
     Characters,
 }
 
-/// Cuts a text into parts for which `size` is at most `most`.
+/// Splits a text into parts for which `size` is at most `most`.
 ///
 /// `size` is the number of tokens. It need not be additive; every part is measured.
 pub(crate) fn split<'a>(
@@ -58,7 +58,7 @@ fn divide<'a>(
         Cut::Words => (pieces(text, |_| true), Cut::Characters),
         Cut::Characters => (halves(text), Cut::Characters),
     };
-    // As many pieces together as fit: fewer parts, each with more of its own context.
+    // Packs as many pieces as fit, so that parts are few and long.
     let mut start = 0;
     let mut end = 0;
     let mut filled = 0;
@@ -75,7 +75,7 @@ fn divide<'a>(
     divide(&text[start..end], most, size, next, parts);
 }
 
-/// Cuts after the white space that follows a word for which `ends` holds.
+/// Splits after the white space that follows a word for which `ends` holds.
 fn pieces(text: &str, ends: impl Fn(&str) -> bool) -> Vec<&str> {
     let mut pieces = Vec::new();
     let mut start = 0;
@@ -90,7 +90,7 @@ fn pieces(text: &str, ends: impl Fn(&str) -> bool) -> Vec<&str> {
             }
             word = place;
         }
-        // Scripts without spaces have full stops all the same.
+        // Scripts without spaces still have full stops.
         if !is_space && !was_space && place > word && ends_wide(&text[word..place]) {
             pieces.push(&text[start..place]);
             (start, word) = (place, place);
@@ -126,8 +126,8 @@ fn halves(text: &str) -> Vec<&str> {
 }
 
 impl Translator {
-    /// The tokens of a sentence in parts that the model can read and whose translations may be as
-    /// long as they are, each with what joins it to the next.
+    /// The tokens of a sentence in parts that fit the model and the longest translation, each with
+    /// what joins it to the next.
     pub(crate) fn parts(
         &self,
         sentence: &str,
@@ -139,7 +139,7 @@ impl Translator {
         if whole.len() <= most {
             return vec![(whole, "")];
         }
-        // A language that the sentence names is that of all its parts.
+        // A language named by the sentence applies to all its parts.
         let (named, sentence) = match self.target_languages().take(sentence) {
             Some((named, rest)) => (Some(named), rest),
             None => (None, sentence),
@@ -152,7 +152,7 @@ impl Translator {
             .into_iter()
             .map(|SplitPart { text, joint }| {
                 let mut tokens = sentence_tokens(encoder, text);
-                // One character may be more tokens than fit only if hardly any fit.
+                // A single character exceeds the limit only if the limit is tiny.
                 tokens.truncate(most.saturating_sub(1).max(1));
                 if tokens.last() != Some(&END) {
                     tokens.push(END);
@@ -164,11 +164,11 @@ impl Translator {
         parts
     }
 
-    /// The most source tokens, the end included, that are translated at once; a longer sentence is
-    /// translated in parts. It is what the model has positions for, or the longest translation if
-    /// that is less, so that no translation is cut for want of room.
+    /// The most source tokens, including the end token, that are translated at once; a longer
+    /// sentence is translated in parts. It is the model's number of positions, or the longest
+    /// translation if that is less, so that translations are not truncated.
     pub fn longest_part(&self, settings: &BeamSettings) -> usize {
-        // A short limit is a wish for short translations, not for short parts.
+        // A low limit asks for short translations, not for short parts.
         let room = settings.max_length.max(100) + 1;
         self.model().config().max_positions.min(room).max(2)
     }
@@ -188,13 +188,13 @@ mod tests {
     }
 
     #[test]
-    fn what_fits_stays_whole() {
+    fn text_that_fits_is_not_split() {
         assert_eq!(texts("One. Two.", 5), ["One. Two."]);
         assert_eq!(texts("", 5), [""]);
     }
 
     #[test]
-    fn the_best_places_are_taken_first() {
+    fn the_best_places_are_used_first() {
         assert_eq!(texts("a b. c d, e f.", 4), ["a b.", "c d, e f."]);
         assert_eq!(texts("a b, c d e f", 4), ["a b,", "c d e f"]);
         assert_eq!(texts("a b c d e f", 4), ["a b c d", "e f"]);

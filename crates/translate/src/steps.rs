@@ -3,24 +3,24 @@
 use abridge_model::lean::{LeanDecoder, LeanDecoding, MostProbable, Wanted};
 use abridge_model::{Decoding, Model, Sources};
 
-/// Some sentences in the middle of being translated.
+/// The state of decoding some sentences.
 pub(crate) enum Steps<'a> {
-    /// On the engine, for any device.
+    /// On the tensor backend, for any device.
     Engine {
         decoding: Decoding<'a>,
         /// The logits of the last step.
         logits: Vec<f32>,
-        /// What was found in them.
+        /// The most probable words of them.
         found: Vec<MostProbable>,
-        /// The words of each translation; all words where there are no lists.
+        /// The shortlist of each sentence; all words if empty.
         lists: Vec<Vec<u32>>,
     },
-    /// On the CPU, without it.
+    /// The CPU decoder, without the backend.
     Lean(Box<LeanDecoding<'a>>),
 }
 
 impl<'a> Steps<'a> {
-    /// `lists` are the words of each translation, or nothing.
+    /// `lists` are the shortlists of the sentences, or empty.
     pub fn new(
         model: &'a Model,
         lean: Option<&'a LeanDecoder>,
@@ -39,7 +39,7 @@ impl<'a> Steps<'a> {
         }
     }
 
-    /// Appends a word to each hypothesis; returns the logits of what could follow, row by row.
+    /// Appends a word to each hypothesis; returns the logits of the next word, row by row.
     pub fn step(&mut self, words: &[u32]) -> &[f32] {
         match self {
             Self::Lean(decoding) => decoding.step(words),
@@ -52,7 +52,7 @@ impl<'a> Steps<'a> {
     }
 
     /// As [`Self::step`], when only the most probable words that could follow each hypothesis are
-    /// needed. A word that is not on the list of its sentence does not exist.
+    /// needed. Words that are not on the list of their sentence are ignored.
     pub fn step_to_best(&mut self, words: &[u32], wanted: &Wanted<'_>) -> &[MostProbable] {
         if let Self::Engine { .. } = self {
             self.step(words);
@@ -74,7 +74,7 @@ impl<'a> Steps<'a> {
         }
     }
 
-    /// Hypothesis `i` goes on from what was hypothesis `parents[i]`.
+    /// Hypothesis `i` continues what was hypothesis `parents[i]`.
     pub fn reorder(&mut self, parents: &[usize]) {
         match self {
             Self::Lean(decoding) => decoding.reorder(parents),

@@ -1,4 +1,4 @@
-//! Sessions as bytes, to be kept outside the process.
+//! Sessions as bytes, for storage outside the process.
 //!
 //! ```text
 //! "ABRIDGES" · version · model hash · context · sentences · language · count · count × sentence · SHA-256
@@ -6,10 +6,10 @@
 //! translation: tokens · 1 · rows · 0, or 1 · group weights
 //! ```
 //!
-//! Numbers are little-endian. The language is the token of the target language, or all ones; version 2
-//! had none. Projected keys and values are not stored: they are a few matrix
-//! products, and twelve times as large as the entry at the paper's width. Bytes from outside are
-//! not trusted: every length is checked against what is left before anything is allocated.
+//! Numbers are little-endian. The language is the token of the target language, or all ones;
+//! version 2 had none. Projected keys and values are not stored: they are a few matrix products
+//! away, and twelve times as large as the entry at the paper's width. The input is not trusted:
+//! every length is checked against the remaining bytes before anything is allocated.
 
 use std::collections::VecDeque;
 
@@ -29,7 +29,7 @@ const NO_LANGUAGE: u32 = u32::MAX;
 const CHECKSUM: usize = 32;
 
 impl Session {
-    /// Everything that [`Translator::restore`] needs to go on.
+    /// Everything that [`Translator::restore`] needs to continue.
     pub fn save(&self) -> Vec<u8> {
         let mut out = Writer::default();
         out.bytes.extend_from_slice(MAGIC);
@@ -53,19 +53,19 @@ impl Session {
 }
 
 impl Translator {
-    /// Brings back a session of this model.
+    /// Restores a session of this model.
     pub fn restore(&self, bytes: &[u8]) -> Result<Session> {
         let Some(end) = bytes.len().checked_sub(CHECKSUM) else {
             return damaged("it is too short");
         };
         let (body, checksum) = bytes.split_at(end);
         let Some(rest) = body.strip_prefix(MAGIC) else {
-            return damaged("it does not begin as one");
+            return damaged("it does not begin like a session");
         };
         let mut input = Reader { rest };
         let version = input.number()?;
         if !(WITHOUT_LANGUAGE..=VERSION).contains(&version) {
-            return damaged(format!("its version is {version}, but this program knows {VERSION}"));
+            return damaged(format!("its version is {version}, but this program reads {VERSION}"));
         }
         if digest(&[body])[..] != *checksum {
             return damaged("its checksum is wrong");
@@ -83,7 +83,7 @@ impl Translator {
             _ => Some(input.number()?).filter(|&language| language != NO_LANGUAGE),
         };
         if language.is_some_and(|language| self.target_languages().code(language).is_none()) {
-            return damaged("its language is none of the model's");
+            return damaged("the model does not have its language");
         }
         let count = input.number()? as usize;
         if count > context || count as u64 > sentences {
@@ -100,7 +100,7 @@ impl Translator {
     fn remembered(&self, input: &mut Reader<'_>) -> Result<Remembered> {
         let (tokens, entry) = self.sentence(input)?;
         let mut remembered = self.model().remember(tokens, entry)?;
-        if input.mark()? {
+        if input.flag()? {
             let (tokens, Some(entry)) = self.sentence(input)? else {
                 return damaged("a translation without its entry");
             };
@@ -127,7 +127,7 @@ impl Translator {
 }
 
 fn damaged<T>(problem: impl Into<String>) -> Result<T> {
-    Err(Error::Session(format!("this is not a whole session: {}", problem.into())))
+    Err(Error::Session(format!("invalid session: {}", problem.into())))
 }
 
 #[derive(Default)]
@@ -177,7 +177,7 @@ impl<'a> Reader<'a> {
                 self.rest = rest;
                 Ok(taken)
             }
-            None => damaged(format!("{count} bytes are wanted, but {} are left", self.rest.len())),
+            None => damaged(format!("{count} bytes expected, but {} are left", self.rest.len())),
         }
     }
 
@@ -194,7 +194,7 @@ impl<'a> Reader<'a> {
     fn sized(&mut self, most: usize) -> Result<&'a [u8]> {
         let count = self.number()? as usize;
         if count > most {
-            return damaged(format!("a length of {count}, but at most {most} makes sense"));
+            return damaged(format!("a length of {count}, but the limit is {most}"));
         }
         self.take(count)
     }
@@ -210,28 +210,28 @@ impl<'a> Reader<'a> {
             .collect())
     }
 
-    fn mark(&mut self) -> Result<bool> {
+    fn flag(&mut self) -> Result<bool> {
         match self.array::<1>()? {
             [0] => Ok(false),
             [1] => Ok(true),
-            [other] => damaged(format!("a mark of {other} where 0 or 1 stands")),
+            [other] => damaged(format!("a flag of {other} instead of 0 or 1")),
         }
     }
 
     fn matrix(&mut self, device: &Device) -> Result<Option<Tensor<2>>> {
-        if !self.mark()? {
+        if !self.flag()? {
             return Ok(None);
         }
         let (rows, columns) = (self.number()? as usize, self.number()? as usize);
         let count = rows.checked_mul(columns).and_then(|count| count.checked_mul(4));
-        let Some(count) = count else { return damaged("a matrix beyond all bounds") };
+        let Some(count) = count else { return damaged("a matrix that is too large") };
         let values: Vec<f32> = self
             .take(count)?
             .chunks_exact(4)
             .map(|value| f32::from_le_bytes([value[0], value[1], value[2], value[3]]))
             .collect();
         if !values.iter().all(|value| value.is_finite()) {
-            return damaged("a value that is not a number");
+            return damaged("a value that is not finite");
         }
         Ok(Some(Tensor::from_data(TensorData::new(values, [rows, columns]), device)))
     }

@@ -1,4 +1,4 @@
-//! What a translation is: hypotheses with scores, and where they looked.
+//! Translations: hypotheses with scores and attention.
 
 use abridge_model::{Attended, Remembered};
 
@@ -7,9 +7,9 @@ use crate::beam::Hypothesis;
 /// The translation of one sentence.
 #[derive(Clone, Debug)]
 pub struct Translation {
-    /// The best first; as many as were asked for and found, at least one.
+    /// The hypotheses, best first; at most as many as requested, at least one.
     pub hypotheses: Vec<Rendition>,
-    /// The parts in which the sentence was translated: one, unless it was too long.
+    /// The parts in which the sentence was translated; one, unless it was too long.
     pub parts: Vec<Part>,
 }
 
@@ -18,59 +18,60 @@ pub struct Translation {
 pub struct Rendition {
     /// The text.
     pub text: String,
-    /// The log-probability, divided by the length penalty; of a sentence in parts their mean.
+    /// The log-probability, divided by the length penalty; the mean over parts if there are
+    /// several.
     pub score: f64,
-    /// The target tokens, each part ending with an end. An empty sentence has none.
+    /// The target tokens; each part ends with an end token. An empty sentence has none.
     pub tokens: Vec<u32>,
     /// The log-probability of each token.
     pub token_scores: Vec<f32>,
-    /// Whether it, or a part of it, ended only because it was as long as is allowed.
+    /// Whether it, or a part of it, was truncated at the maximum length.
     pub is_cut: bool,
 }
 
-/// A stretch of source text that was translated at once.
+/// A part of the source that was translated at once.
 #[derive(Clone, Debug)]
 pub struct Part {
-    /// The source tokens, the end included.
+    /// The source tokens, including the end token.
     pub source: Vec<u32>,
-    /// Where the best hypothesis looked, if that was asked for.
+    /// The attention of the best hypothesis, if requested.
     pub attention: Option<Attention>,
 }
 
-/// Where a hypothesis looked, and at what.
+/// The attention of a hypothesis.
 #[derive(Clone, Debug)]
 pub struct Attention {
     /// The weights.
     pub weights: Attended,
-    /// The sentences that the slots hold, by [`MemoryLayout`](abridge_model::MemoryLayout): tokens,
+    /// The sentences in the slots of the [`MemoryLayout`](abridge_model::MemoryLayout): tokens,
     /// entries and group weights.
     pub slots: Vec<(usize, Remembered)>,
 }
 
 impl Translation {
-    /// The best hypothesis' text.
+    /// The text of the best hypothesis.
     pub fn text(&self) -> &str {
         self.hypotheses.first().map_or("", |best| best.text.as_str())
     }
 
-    /// The best hypothesis' score.
+    /// The score of the best hypothesis.
     pub fn score(&self) -> f64 {
         self.hypotheses.first().map_or(0.0, |best| best.score)
     }
 
-    /// Whether the best hypothesis may lack its end.
+    /// Whether the best hypothesis may be truncated.
     pub fn is_cut(&self) -> bool {
         self.hypotheses.first().is_some_and(|best| best.is_cut)
     }
 
-    /// Into the best hypothesis' text.
+    /// Converts into the text of the best hypothesis.
     pub fn into_text(mut self) -> String {
         if self.hypotheses.is_empty() { String::new() } else { self.hypotheses.swap_remove(0).text }
     }
 }
 
 impl Rendition {
-    /// The translation of nothing.
+    /// The translation of an empty sentence.
     pub(crate) fn empty() -> Self {
         Self {
             text: String::new(),
@@ -86,7 +87,7 @@ impl Rendition {
         Self { text, score, tokens, token_scores, is_cut }
     }
 
-    /// Puts the translations of parts together; `joints` are what stands between the parts.
+    /// Joins the translations of parts; `joints` are the separators.
     pub(crate) fn join(parts: &[&Self], joints: &[&str]) -> Self {
         let mut whole = Self::empty();
         for (place, part) in parts.iter().enumerate() {

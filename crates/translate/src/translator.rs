@@ -21,38 +21,38 @@ use crate::{Error, Result};
 #[derive(Debug)]
 pub struct Translator {
     model: Model,
-    /// Its decoder for the CPU.
+    /// Its CPU decoder.
     lean: Option<Arc<LeanDecoder>>,
     source: Tokenizer,
     target: Tokenizer,
     hash: String,
     languages: Option<(String, String)>,
-    /// The context size of the training, where the model has context.
+    /// The context size in training, if the model has context.
     trained_context: Option<usize>,
     workers: Workers,
     precision: WeightPrecision,
-    /// The words that translations are made of, where the model directory has such lists.
+    /// The shortlist of target words, if the model directory has one.
     shortlist: Option<Arc<Shortlist>>,
-    /// How its makers search.
+    /// The model's default search settings.
     search: BeamSettings,
-    /// Whether a sentence may leave open into which of several languages it is to be translated.
+    /// Whether a multilingual model may translate sentences without a target language.
     leaves_language_open: bool,
 }
 
-/// The result of a thread; its panic is ours.
+/// The result of a thread; propagates its panic.
 fn joined<T>(thread: std::thread::ScopedJoinHandle<'_, T>) -> T {
     thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
 }
 
 impl Translator {
-    /// Opens a model directory with its tokenizers, to use every core.
+    /// Opens a model directory with its tokenizers; uses all cores.
     pub fn open(path: &Path, device: &Device) -> Result<Self> {
         Self::open_at(path, device, None)
     }
 
-    /// As [`Self::open`], for a context size that may be larger than the one that the model was
-    /// trained with. Slots beyond those of the training have segment embeddings that were never
-    /// trained, so translations may be worse; what context costs can be measured.
+    /// As [`Self::open`], for a context size that may be larger than in training. Slots beyond
+    /// those of the training have untrained segment embeddings, so translations may be worse; this
+    /// is for measuring the cost of context.
     pub fn open_at(path: &Path, device: &Device, context: Option<usize>) -> Result<Self> {
         let mut directory = ModelDirectory::open(path)?;
         let trained = directory.config().context_size;
@@ -65,13 +65,13 @@ impl Translator {
         let languages = languages.map(|(source, target)| (source.to_owned(), target.to_owned()));
         let config = directory.config();
         let vocabularies = [config.source_vocabulary, config.target_vocabulary];
-        // A memory searches as the model below it does, which it says again only if it differs.
+        // A memory uses the files of the model below it, unless it has its own.
         let below = directory.below().map(ModelDirectory::path);
         let home = |file: &str| match below {
             Some(below) if !path.join(file).exists() => below,
             _ => path,
         };
-        // The first translation waits for all of it, so it is read side by side.
+        // Read in parallel, because the first translation waits for all of it.
         let (source, target, shortlist, model) = std::thread::scope(|scope| {
             let source = scope.spawn(|| Tokenizer::load(path, "source"));
             let target = scope.spawn(|| Tokenizer::load(path, "target"));
@@ -89,7 +89,7 @@ impl Translator {
                 return Err(Error::Model(abridge_model::Error::Weights {
                     file: path.to_path_buf(),
                     problem: format!(
-                        "the {side} tokenizer has {pieces} pieces, but the network knows {rows}; \
+                        "the {side} tokenizer has {pieces} pieces, but the network has {rows}; \
                          they belong to different models"
                     ),
                 }));
@@ -113,7 +113,7 @@ impl Translator {
         })
     }
 
-    /// Puts a network and its tokenizers together; the hash is its name in signatures and sessions.
+    /// Combines a network and its tokenizers; the hash identifies it in signatures and sessions.
     pub fn new(model: Model, source: Tokenizer, target: Tokenizer, hash: &str) -> Result<Self> {
         Self::with_precision(model, WeightPrecision::Single, source, target, hash)
     }
@@ -152,8 +152,8 @@ impl Translator {
         Ok(self)
     }
 
-    /// Makes translations of the words of these lists alone, on devices whose decoder can. The
-    /// translations are others then, and so is the hash.
+    /// Restricts translations to the words of these lists. This changes translations, and so the
+    /// hash.
     #[must_use]
     pub fn with_shortlist(mut self, shortlist: Shortlist) -> Self {
         self.hash = shortlist.hash_with(&self.hash);
@@ -161,8 +161,8 @@ impl Translator {
         self
     }
 
-    /// Translates into this language, unless a sentence or a session names another one: for a model of
-    /// several target languages. The translations are others then, and so is the hash.
+    /// Sets the target language of a multilingual model, unless a sentence or a session names
+    /// another one. This changes translations, and so the hash.
     pub fn towards(mut self, language: &str) -> Result<Self> {
         self.source = self.source.towards(language).map_err(of_language)?;
         let chosen = self.source.languages().chosen().and_then(|id| self.source.piece(id));
@@ -171,15 +171,15 @@ impl Translator {
         Ok(self)
     }
 
-    /// Lets a model of several target languages translate sentences for which nothing says which is
-    /// meant, as Marian does. What they become is up to chance, so they are refused otherwise.
+    /// Lets a multilingual model translate sentences without a target language, as Marian does. The
+    /// result is arbitrary, so by default this is an error.
     #[must_use]
     pub fn leaving_language_open(mut self) -> Self {
         self.leaves_language_open = true;
         self
     }
 
-    /// Another translator with the same weights and threads of its own, so that two callers do not
+    /// Another translator with the same weights and its own threads, so that two callers do not
     /// wait for each other. Weights are shared, not copied.
     pub fn share(&self, threads: usize) -> Result<Self> {
         Ok(Self {
@@ -203,7 +203,7 @@ impl Translator {
         self.workers.count()
     }
 
-    /// How the weights were stored, if the device cannot multiply them so and they were unpacked.
+    /// The stored precision, if the device does not support it and the weights were unpacked.
     pub fn unpacked(&self) -> Option<WeightPrecision> {
         let is_lean = self.lean.is_some();
         (self.precision == WeightPrecision::Int8 && !is_lean).then_some(self.precision)
@@ -214,7 +214,7 @@ impl Translator {
         &self.model
     }
 
-    /// How the makers of the model search: what holds where a user does not say otherwise.
+    /// The model's default search settings.
     pub fn default_search(&self) -> &BeamSettings {
         &self.search
     }
@@ -229,8 +229,8 @@ impl Translator {
         &self.target
     }
 
-    /// The hash of what decides over translations, the weights and the shortlist if there is one:
-    /// the model's name in signatures of results and in sessions.
+    /// The hash of everything that determines translations: the weights, and the shortlist and
+    /// target language if they were set. It identifies the model in signatures and sessions.
     pub fn hash(&self) -> &str {
         &self.hash
     }
@@ -240,8 +240,8 @@ impl Translator {
         self.trained_context
     }
 
-    /// The codes of the source and target language, where the model directory names them. The target
-    /// language of a model of several is the chosen one.
+    /// The codes of the source and target language, if the model directory names them. The target
+    /// language of a multilingual model is the chosen one.
     pub fn languages(&self) -> Option<(&str, &str)> {
         let (source, target) = self.languages.as_ref()?;
         let targets = self.target_languages();
@@ -249,12 +249,12 @@ impl Translator {
         Some((source, chosen.unwrap_or(target)))
     }
 
-    /// The languages that the model can be told to translate into; none if it knows only one.
+    /// The target languages of a multilingual model; empty if there is only one.
     pub fn target_languages(&self) -> &TargetLanguages {
         self.source.languages()
     }
 
-    /// Refuses a sentence of a model of several target languages if nothing says which is meant.
+    /// Rejects a sentence if the model is multilingual and no target language was given.
     pub(crate) fn check_language(&self, chosen: Option<u32>, sentence: &str) -> Result<()> {
         let languages = self.target_languages();
         let is_known = languages.is_empty() || chosen.is_some() || self.leaves_language_open;
@@ -264,8 +264,8 @@ impl Translator {
         let codes: Vec<&str> = languages.codes().collect();
         let first = codes.first().copied().unwrap_or_default();
         Err(Error::Settings(format!(
-            "the model translates into {}, and nothing says into which; name one (`--to {first}`, or \
-             `target` in a request), or begin each sentence with `>>{first}<<`",
+            "the model translates into {}, but no target language was given; name one \
+             (`--to {first}`, or `target` in a request), or begin each sentence with `>>{first}<<`",
             codes.join(", ")
         )))
     }
@@ -282,10 +282,10 @@ impl Translator {
         &self.workers
     }
 
-    /// The tokens of a translation that the memory is to hold, the end included.
+    /// The tokens of a translation for the memory, including the end token.
     ///
-    /// Always those of the text, also where a search found it in other pieces: so a document goes
-    /// on in the same way from a stored session, from a file, or from given translations.
+    /// The text is always tokenized again, even if the search found other pieces, so that a
+    /// document continues in the same way from a stored session, a file, or given translations.
     pub(crate) fn translation_tokens(&self, text: &str) -> Vec<u32> {
         let mut tokens = sentence_tokens(&mut self.target.encoder(), text);
         tokens.truncate(self.model.config().max_positions - 1);
@@ -296,12 +296,12 @@ impl Translator {
     }
 }
 
-/// The choice of a language is the user's, not the data's.
+/// The user chooses the language, so this is an error in the settings, not in the data.
 pub(crate) fn of_language(error: abridge_corpus::Error) -> Error {
     Error::Settings(error.to_string())
 }
 
-/// The tokens of a sentence, the end included. White space alone is nothing.
+/// The tokens of a sentence, including the end token. Blank sentences have no other tokens.
 pub(crate) fn sentence_tokens(encoder: &mut Encoder<'_>, sentence: &str) -> Vec<u32> {
     let mut tokens = Vec::new();
     if !sentence.trim().is_empty() {

@@ -1,10 +1,10 @@
 //! The next sentences of many documents, translated together.
 //!
-//! This is the one walk that everything takes: a live session is one turn, a server's requests are
-//! several, and files are a few documents at a time. With context of the source side nothing waits
-//! for a translation, so all sentences are read, and then decoded, in batches of similar length. A
-//! model whose memory holds translations, too, decodes the first sentences of all documents, then
-//! the second ones, and so on.
+//! All translation goes through here: a live session is one turn, a server's requests are several,
+//! and files are a few documents at a time. With source-side context, no sentence waits for
+//! another's translation, so all sentences are encoded, and then decoded, in batches of similar
+//! length. A model whose memory also holds translations decodes the first sentences of all
+//! documents, then the second ones, and so on.
 
 use std::sync::atomic::AtomicBool;
 
@@ -20,30 +20,30 @@ use crate::{Error, Result};
 /// The next sentences of one document.
 #[derive(Debug)]
 pub struct Turn<'a> {
-    /// The document so far; it remembers the sentences afterwards.
+    /// The document so far; the sentences are added to it.
     pub session: &'a mut Session,
-    /// What is to be translated.
+    /// The sentences to translate.
     pub sentences: Vec<&'a str>,
 }
 
-/// What accompanies a translation without changing it.
+/// Callbacks, cancellation and batch limits, which do not change translations.
 #[derive(Clone, Copy)]
 pub struct Control<'a> {
-    /// Hears how many sentences (or parts of long ones) have just been translated.
+    /// Called with the number of sentences (or parts of long ones) just translated.
     pub done: &'a (dyn Fn(usize) + Sync),
     /// When set, the translation ends between two steps of the decoder with [`Error::Stopped`].
     pub stop: Option<&'a AtomicBool>,
-    /// One per turn, or none at all: when it is set, that turn alone ends between two steps of the
-    /// decoder. It gets no translations and its session stays as it was; the others go on.
+    /// One per turn, or empty: when set, that turn alone ends between two steps of the decoder. It
+    /// gets no translations and its session is unchanged; the others continue.
     pub stops: &'a [&'a AtomicBool],
-    /// Whether to note where the best hypotheses looked; costs one more pass of the decoder.
+    /// Whether to record the attention of the best hypotheses, which costs one more decoder pass.
     pub attention: bool,
-    /// The most sentences of a batch.
+    /// The most sentences in a batch.
     pub batch: usize,
-    /// The most source tokens of a batch; a longer sentence is a batch by itself.
+    /// The most source tokens in a batch; a longer sentence is a batch by itself.
     pub batch_tokens: usize,
-    /// Called before each step with its size: the tokens that are about to be read, or the hypotheses
-    /// that are about to grow by a token. It may wait, so that something else is computed first.
+    /// Called before each step with its size: the number of tokens to encode, or of hypotheses to
+    /// extend by a token. It may block, so that other work runs first.
     pub before_step: &'a (dyn Fn(usize) + Sync),
 }
 
@@ -68,8 +68,8 @@ impl std::fmt::Debug for Control<'_> {
 }
 
 impl Translator {
-    /// Translates the next sentences of several documents together. Each gets what it would get
-    /// alone. Where that fails, all sessions stay as they were.
+    /// Translates the next sentences of several documents together, with the same results as alone.
+    /// If that fails, all sessions are unchanged.
     pub fn translate_turns(
         &self,
         turns: &mut [Turn<'_>],
@@ -87,7 +87,7 @@ impl Translator {
         for (number, turn) in turns.iter_mut().enumerate() {
             let own: Vec<Piece> =
                 std::iter::from_fn(|| pieces.next_if(|piece| piece.turn == number)).collect();
-            // Looked at once: a turn is either stopped altogether or not at all.
+            // Checked only once, so that a turn is stopped either entirely or not at all.
             if is_set(control.stops.get(number)) {
                 translations.push(Vec::new());
                 continue;
@@ -100,8 +100,8 @@ impl Translator {
 
     /// Reads the next sentences of a document without translating them.
     ///
-    /// `translations` are those of the sentences, in order, or of none of them. They matter only to
-    /// a model whose memory holds translations, and only those of sentences that are not split.
+    /// `translations` are those of the sentences, in order, or empty. They are used only if the
+    /// model's memory holds translations, and only for sentences that are not split.
     pub fn remember_only<S: AsRef<str>>(
         &self,
         session: &mut Session,
@@ -110,7 +110,7 @@ impl Translator {
         settings: &BeamSettings,
         control: &Control<'_>,
     ) -> Result<()> {
-        // Those that will be forgotten at once are only counted.
+        // Sentences that would be forgotten at once are only counted.
         let forgotten = sentences.len().saturating_sub(session.context);
         let (counted, read) = sentences.split_at(forgotten);
         let translations = translations.get(forgotten..).unwrap_or_default();
@@ -161,7 +161,7 @@ impl Translator {
         let mut hypotheses: Vec<Rendition> = if let [alone] = &mut renditions[..] {
             std::mem::take(alone)
         } else {
-            // The best with the best, the second with the second; where there are fewer, the last.
+            // Joins hypotheses of equal rank; a part with fewer uses its last one.
             let chosen = |rank: usize| -> Vec<&Rendition> {
                 renditions.iter().filter_map(|found| found.get(rank).or(found.last())).collect()
             };

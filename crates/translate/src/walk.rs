@@ -1,4 +1,4 @@
-//! The sentences of several documents on their way through a model: cut, read, decoded.
+//! Takes the sentences of several documents through a model: split, encode, decode.
 
 use std::sync::atomic::AtomicBool;
 
@@ -23,18 +23,18 @@ pub(crate) struct Piece {
     pub sentence: usize,
     /// Its place among the pieces of its turn.
     place: usize,
-    /// What stands between it and the next piece of its sentence.
+    /// The separator between it and the next piece of its sentence.
     pub joint: &'static str,
-    /// What the model made of it.
+    /// Its encoding.
     pub reading: Reading,
-    /// What was found for it, the best first, once it has been decoded.
+    /// Its hypotheses, best first, once it has been decoded.
     pub hypotheses: Vec<Hypothesis>,
-    /// Where the best hypothesis looked, if that was asked for.
+    /// The attention of the best hypothesis, if requested.
     pub attention: Option<Attention>,
 }
 
 impl Piece {
-    /// Its source tokens, the end included.
+    /// Its source tokens, including the end token.
     pub fn tokens(&self) -> &[u32] {
         &self.reading.remembered.tokens
     }
@@ -45,7 +45,7 @@ impl Piece {
     }
 }
 
-/// What was found for a piece.
+/// The hypotheses of a piece and the attention of the best.
 type Found = (Vec<Hypothesis>, Option<Attention>);
 
 /// All pieces of some turns.
@@ -61,7 +61,7 @@ pub(crate) struct Walk<'a> {
 }
 
 impl<'a> Walk<'a> {
-    /// Cuts what is too long, and reads every piece once.
+    /// Splits long sentences, and encodes every piece once.
     pub fn read(
         translator: &'a Translator,
         turns: &'a [Turn<'_>],
@@ -104,8 +104,8 @@ impl<'a> Walk<'a> {
         })
     }
 
-    /// Decodes everything. A memory that holds translations must have those of earlier sentences
-    /// first; otherwise nothing waits for anything.
+    /// Decodes everything. A memory that holds translations needs those of earlier sentences first;
+    /// otherwise all pieces are independent.
     pub fn search(&mut self) -> Result<()> {
         if !self.layout.holds_translations {
             return self.search_at(&(0..self.pieces.len()).collect::<Vec<_>>());
@@ -127,8 +127,8 @@ impl<'a> Walk<'a> {
         Ok(())
     }
 
-    /// Remembers given translations of the sentences of the only turn, in order. Those of
-    /// sentences in several pieces belong to none of the pieces.
+    /// Remembers given translations of the sentences of the only turn, in order. Translations of
+    /// split sentences are skipped, because they belong to no single piece.
     pub fn remember_given<S: AsRef<str>>(&mut self, translations: &[S]) -> Result<()> {
         if !self.layout.holds_translations {
             return Ok(());
@@ -147,7 +147,7 @@ impl<'a> Walk<'a> {
         self.remember(&places, &texts)
     }
 
-    /// Puts translations beside the pieces that they are of.
+    /// Stores translations with their pieces.
     fn remember<S: AsRef<str>>(&mut self, places: &[usize], texts: &[S]) -> Result<()> {
         let tokens = texts.iter().map(|text| self.translator.translation_tokens(text.as_ref()));
         let tokens = Packed::new(tokens.collect::<Vec<_>>());
@@ -158,7 +158,7 @@ impl<'a> Walk<'a> {
         Ok(())
     }
 
-    /// The pieces with what was found for them.
+    /// The pieces with their hypotheses.
     pub fn into_pieces(self) -> Vec<Piece> {
         self.pieces
     }
@@ -218,7 +218,7 @@ impl<'a> Walk<'a> {
         Ok(hypotheses.into_iter().zip(attention).collect())
     }
 
-    /// A piece with what is before it: pieces of the same turn, then what the session remembers.
+    /// A piece with its context: pieces of the same turn, then those of the session.
     fn in_context(&self, place: usize) -> SentenceInContext<'_> {
         let piece = &self.pieces[place];
         let session = self.sessions[piece.turn];
@@ -234,7 +234,7 @@ impl<'a> Walk<'a> {
         SentenceInContext { reading: &piece.reading, context }
     }
 
-    /// What stands in the slots of a sentence.
+    /// The sentences in the memory slots of a sentence.
     fn held(&self, sentence: &SentenceInContext<'_>) -> Vec<(usize, Remembered)> {
         let own = &sentence.reading.remembered;
         let occupants = self.layout.occupants(own, &sentence.context, |_| false).into_iter();
@@ -245,7 +245,7 @@ impl<'a> Walk<'a> {
         occupants.filter_map(sentence).collect()
     }
 
-    /// What a piece's random numbers are keyed by: its text and its place in the document.
+    /// The key of a piece's random numbers: its text and its position in the document.
     fn key(&self, piece: &Piece) -> u64 {
         let place = self.sessions[piece.turn].sentences + piece.place as u64;
         let tokens = piece.tokens().iter().map(|&token| u64::from(token));

@@ -53,7 +53,7 @@ fn case(file: &Path) -> Case {
 }
 
 impl Case {
-    /// Every example as a batch of its own, as the published numbers were made.
+    /// Every example as its own batch, as for the published numbers.
     fn sources(&self) -> Vec<SourceBatch> {
         let tokens = |value: &Value| -> Vec<u32> {
             let words = value.as_array().unwrap().iter();
@@ -115,7 +115,7 @@ fn the_same_hypotheses_with_the_same_scores() {
     }
 }
 
-/// All examples in one batch; a document's sentences are translated together in practice.
+/// All examples in one batch, as sentences are translated in practice.
 fn together(batches: &[SourceBatch]) -> SourceBatch {
     let mut sentences: Vec<Vec<u32>> = Vec::new();
     let mut examples = Vec::new();
@@ -134,7 +134,7 @@ fn together(batches: &[SourceBatch]) -> SourceBatch {
 fn a_batch_changes_nothing() {
     for case in cases() {
         if matches!(case.model.config().shortener, Some(ShortenerConfig::Mean)) {
-            // As published, the mean of this model depends on the padding of the batch.
+            // In the published code, the mean of this model depends on the batch's padding.
             continue;
         }
         let batches = case.sources();

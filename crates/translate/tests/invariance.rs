@@ -1,4 +1,4 @@
-//! Nothing depends on the batch: sizes, order, sessions, caching and threads change nothing.
+//! Translations do not depend on batch sizes, order, sessions, caching or threads.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod common;
@@ -11,7 +11,7 @@ use abridge_translate::{
 };
 use common::{assert_same, best, document, settings, translator, translators};
 
-/// Documents of very different lengths; together more than a window.
+/// Documents of very different lengths; together larger than a window.
 fn documents() -> Vec<Vec<String>> {
     let mut documents: Vec<Vec<String>> =
         (0..5).map(|i| document(20 + i, 4 + i as usize)).collect();
@@ -42,7 +42,7 @@ fn flat(all: &[Vec<Translation>]) -> Vec<&Rendition> {
     all.iter().flat_map(|translations| best(translations)).collect()
 }
 
-/// Sentence by sentence, each document in a session of its own.
+/// Sentence by sentence, each document in its own session.
 fn in_sessions(
     translator: &Translator,
     documents: &[Vec<String>],
@@ -82,7 +82,7 @@ fn batches_order_sessions_and_threads_change_nothing() {
     }
 }
 
-/// What the network gives when everything is encoded again for every sentence.
+/// The network's result when everything is encoded again for every sentence.
 fn re_encoded(translator: &Translator, document: &[String]) -> Vec<Vec<u32>> {
     let model = translator.model();
     let tokens = |sentence: &String| {
@@ -105,7 +105,7 @@ fn re_encoded(translator: &Translator, document: &[String]) -> Vec<Vec<u32>> {
 }
 
 #[test]
-fn a_cached_memory_gives_what_encoding_again_gives() {
+fn a_cached_memory_equals_encoding_again() {
     for context_size in [1, 3] {
         for (name, translator) in translators(context_size) {
             let document = document(30, 6);
@@ -117,7 +117,7 @@ fn a_cached_memory_gives_what_encoding_again_gives() {
 }
 
 #[test]
-fn what_is_sampled_depends_on_seed_and_place_alone() {
+fn samples_depend_only_on_seed_and_position() {
     let translator = translator(Preset::Grouping, 2);
     let with_seed = |seed| BeamSettings {
         n_best: 3,

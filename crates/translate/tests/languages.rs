@@ -1,4 +1,4 @@
-//! One model, several target languages: a token in front of each source sentence.
+//! One model with several target languages: a token before each source sentence.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod common;
@@ -10,7 +10,7 @@ use abridge_translate::{Control, InContext, ScoreRequest, Session, Translator, T
 use burn::tensor::Device;
 use common::{assert_same, best, config, document, settings, tokenizer};
 
-/// A random model that can be told to write German or French.
+/// A random model with German and French as target languages.
 fn translator() -> Translator {
     let settings = TrainSettings { vocabulary_size: 60, ..TrainSettings::default() };
     let (counts, languages) = (count_words(&document(1, 200), 1), ["de", "fr"].map(str::to_owned));
@@ -24,7 +24,7 @@ fn tagged(document: &[String], language: &str) -> Vec<String> {
 }
 
 #[test]
-fn a_session_has_a_language_whatever_is_translated_beside_it() {
+fn a_session_keeps_its_language_in_a_batch() {
     let translator = translator();
     let documents = [document(2, 5), document(3, 7), document(4, 4)];
     let alone = |document: &[String], session: &mut Session| {
@@ -53,7 +53,7 @@ fn a_session_has_a_language_whatever_is_translated_beside_it() {
     let control = Control::default();
     let together = translator.translate_turns(&mut turns, &settings(), &control).unwrap();
     for (place, (mut found, session)) in together.into_iter().zip(&sessions).enumerate() {
-        // A session that is kept as bytes knows its language.
+        // A stored session keeps its language.
         let mut session = translator.restore(&session.save()).unwrap();
         found.extend(alone(&documents[place][3..], &mut session));
         assert_same(&format!("document {place}"), &best(&found), &best(&expected[place]));
@@ -61,10 +61,10 @@ fn a_session_has_a_language_whatever_is_translated_beside_it() {
 }
 
 #[test]
-fn a_translator_has_a_language_for_everything() {
+fn a_translator_applies_its_language_everywhere() {
     let plain = translator();
     let french = translator().towards("fr").unwrap();
-    assert_ne!(french.hash(), plain.hash(), "other translations, another name");
+    assert_ne!(french.hash(), plain.hash(), "other translations, another hash");
     let document = document(5, 4);
     let named = tagged(&document, "fr");
     let all = |translator: &Translator, document: &[String]| {
@@ -108,7 +108,7 @@ fn every_part_of_a_long_sentence_has_the_language() {
         let found = translator.translate_next(&mut session, &[text], &settings()).unwrap();
         assert!(found[0].parts.len() > 3);
         assert!(found[0].parts.iter().all(|part| part.source[0] == code));
-        // A word of the text is what the language is not.
+        // The language token is not a word of the text.
         let looked = Control { attention: true, ..Control::default() };
         let mut session = translator.session_towards(None, "fr").unwrap();
         let mut turns = [Turn { session: &mut session, sentences: vec!["the old lamp."] }];
@@ -118,7 +118,7 @@ fn every_part_of_a_long_sentence_has_the_language() {
 }
 
 #[test]
-fn nothing_is_guessed() {
+fn a_missing_language_is_an_error() {
     let translator = translator();
     let mut session = translator.session(None).unwrap();
     let error = translator.translate_next(&mut session, &["the lamp."], &settings()).unwrap_err();

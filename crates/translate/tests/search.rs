@@ -1,4 +1,4 @@
-//! What a search can be asked for.
+//! Options of the search.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod common;
@@ -17,7 +17,7 @@ fn translate(translator: &Translator, settings: &BeamSettings) -> Vec<Vec<Rendit
 }
 
 #[test]
-fn hypotheses_come_best_first_and_scores_are_those_of_scoring() {
+fn hypotheses_are_sorted_and_their_scores_equal_those_of_scoring() {
     let translator = translator(Preset::Grouping, 2);
     let settings = BeamSettings { beam: 4, n_best: 4, ..settings() };
     let sources = document(60, 4);
@@ -30,7 +30,7 @@ fn hypotheses_come_best_first_and_scores_are_those_of_scoring() {
             assert!((mean - rendition.score).abs() < 1e-5);
             assert_eq!(rendition.tokens.last(), Some(&END));
         }
-        // Where the text tokenises to the same tokens, scoring it gives the same number.
+        // If the text tokenises to the same tokens, scoring it gives the same number.
         let best = &found[0];
         let mut tokens = translator.target().encode(&best.text);
         tokens.push(END);
@@ -104,7 +104,7 @@ fn a_long_sentence_is_translated_in_parts_and_nothing_is_lost() {
         parts.iter().map(|part| translator.source().decode(&part.source) + " ").collect();
     assert_eq!(source.trim(), long);
     assert_eq!(found[1].hypotheses[0].tokens.iter().filter(|&&t| t == END).count(), parts.len());
-    // Parts are remembered as sentences are.
+    // Parts are remembered like sentences.
     assert_eq!(session.sentences(), parts.len() as u64 + 2);
 }
 
@@ -122,7 +122,7 @@ fn empty_sentences_have_empty_translations() {
 }
 
 #[test]
-fn a_stopped_translation_leaves_the_session_as_it_was() {
+fn a_stopped_translation_leaves_the_session_unchanged() {
     let translator = translator(Preset::Grouping, 2);
     let mut session = translator.session(None).unwrap();
     translator.translate_next(&mut session, &["it is."], &settings()).unwrap();
@@ -136,7 +136,7 @@ fn a_stopped_translation_leaves_the_session_as_it_was() {
 }
 
 #[test]
-fn attention_comes_on_request() {
+fn attention_is_recorded_on_request() {
     for (name, translator) in translators(2) {
         let mut session = translator.session(None).unwrap();
         let sentences = document(80, 3);
@@ -159,7 +159,7 @@ fn attention_comes_on_request() {
 }
 
 #[test]
-fn a_translation_is_no_longer_than_the_model_has_positions_for() {
+fn a_translation_fits_the_models_positions() {
     let translator = translator(Preset::Grouping, 1);
     let settings = BeamSettings { max_length: 5000, min_length: 4000, ..settings() };
     let mut session = translator.session(None).unwrap();

@@ -1,4 +1,4 @@
-//! Sessions: the same results as whole documents, bounded memory, and bytes that can be trusted.
+//! Sessions: the same results as whole documents, bounded memory, and validated bytes.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod common;
@@ -24,7 +24,7 @@ fn sessions_belong_to_any_thread() {
 }
 
 #[test]
-fn a_session_can_be_saved_and_goes_on_as_if_nothing_happened() {
+fn a_restored_session_continues_unchanged() {
     for (name, translator) in translators(2) {
         let document = document(5, 7);
         let expected = one_by_one(&translator, &document);
@@ -54,13 +54,13 @@ fn a_context_can_be_smaller_but_not_larger() {
     let ((three, full), (one, near), (none, alone)) = (of(None), of(Some(1)), of(Some(0)));
     assert_eq!((three, one, none), (3, 1, 0));
     let scores = |t: &[Translation]| t.iter().map(Translation::score).collect::<Vec<_>>();
-    assert!((scores(&full)[1] - scores(&near)[1]).abs() < 1e-6, "one sentence is one sentence");
-    assert!((scores(&full)[4] - scores(&near)[4]).abs() > 1e-6, "three are more than one");
-    assert!((scores(&near)[4] - scores(&alone)[4]).abs() > 1e-6, "one is more than none");
+    assert!((scores(&full)[1] - scores(&near)[1]).abs() < 1e-6, "only one sentence is known");
+    assert!((scores(&full)[4] - scores(&near)[4]).abs() > 1e-6, "three differ from one");
+    assert!((scores(&near)[4] - scores(&alone)[4]).abs() > 1e-6, "one differs from none");
 }
 
 #[test]
-fn a_turn_that_is_stopped_takes_nothing_from_the_others() {
+fn a_stopped_turn_does_not_affect_the_others() {
     let translator = translator(Preset::Grouping, 2);
     let (mut left, mut stays) =
         (translator.session(None).unwrap(), translator.session(None).unwrap());
@@ -98,7 +98,7 @@ fn clearing_starts_a_new_document() {
 }
 
 #[test]
-fn ten_thousand_sentences_take_no_more_than_the_first_few() {
+fn memory_does_not_grow_over_ten_thousand_sentences() {
     let translator = translator(Preset::Grouping, 3);
     let quick = BeamSettings { beam: 1, max_length: 1, ..BeamSettings::default() };
     let document = document(8, 10_000);
@@ -136,7 +136,7 @@ fn damaged_bytes_are_refused_without_a_panic() {
         flipped[place] ^= 1 << (place % 8);
         refused(&flipped);
     }
-    // A valid checksum alone gets nowhere: no panic, no endless allocation.
+    // Even with a valid checksum: no panic, no unbounded allocation.
     let body = whole.len() - 32;
     for place in 0..body {
         for value in [0x00, 0x7f, 0xff] {

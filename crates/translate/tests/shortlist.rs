@@ -1,4 +1,4 @@
-//! Translations from a short list of words.
+//! Translations restricted to a shortlist.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod common;
@@ -10,7 +10,7 @@ use abridge_translate::shortlist::{Shortlist, ShortlistSettings};
 use abridge_translate::{Control, DocumentSettings, Error, Translator};
 use common::{assert_same, best, document, settings, tokenizer, translator};
 
-/// Sentences whose translations are themselves.
+/// Sentences paired with themselves as translations.
 fn pairs(sentences: &[String]) -> TokenStore {
     let tokenizer = tokenizer();
     let mut side = EncodedSide { vocabulary_size: 60, ..EncodedSide::default() };
@@ -55,7 +55,7 @@ fn a_word_is_on_its_own_list() {
 }
 
 #[test]
-fn translations_are_made_of_the_list_and_do_not_depend_on_the_batch() {
+fn translations_use_the_list_and_do_not_depend_on_the_batch() {
     let plain = translator(Preset::Grouping, 2);
     let list = shortlist(4, 2);
     let short = translator(Preset::Grouping, 2).with_shortlist(list.clone());
@@ -69,7 +69,7 @@ fn translations_are_made_of_the_list_and_do_not_depend_on_the_batch() {
         assert!(listed.hypotheses[0].tokens.iter().all(is_listed));
         left_out += all.hypotheses[0].tokens.iter().filter(|word| !is_listed(word)).count();
     }
-    assert!(left_out > 0, "a random network would have written other words, too");
+    assert!(left_out > 0, "without the list, the network uses other words, too");
 }
 
 #[test]
@@ -89,7 +89,7 @@ fn a_list_of_all_words_changes_nothing() {
 }
 
 #[test]
-fn a_model_with_another_list_has_another_name() {
+fn a_model_with_another_list_has_another_hash() {
     let name = |list: Option<Shortlist>| {
         let plain = translator(Preset::Grouping, 2);
         let named = match list {

@@ -1,4 +1,4 @@
-//! Documents whose translations are remembered, too: the same result in every way to get there.
+//! Target-side context: documents, sessions and stored sessions give the same results.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod common;
@@ -27,7 +27,7 @@ fn one_by_one(
 }
 
 #[test]
-fn documents_sessions_and_what_is_stored_give_the_same() {
+fn documents_sessions_and_stored_sessions_agree() {
     for preset in [Preset::Grouping, Preset::CachingTokens, Preset::PoolingMax] {
         let translator = translator(preset);
         let documents = [document(60, 7), document(61, 2), document(62, 5)];
@@ -38,7 +38,7 @@ fn documents_sessions_and_what_is_stored_give_the_same() {
             let texts: Vec<&String> = best(&singly).iter().map(|best| &best.text).collect();
             assert_eq!(texts, translated.iter().collect::<Vec<_>>(), "{preset}");
 
-            // Stored in the middle, and brought back.
+            // Stored halfway, and restored.
             let mut session = translator.session(None).unwrap();
             one_by_one(&translator, &mut session, &sentences[..1]);
             let bytes = session.save();
@@ -47,7 +47,7 @@ fn documents_sessions_and_what_is_stored_give_the_same() {
             let rest = one_by_one(&translator, &mut session, &sentences[1..]);
             assert_same(&format!("{preset}, restored"), &best(&rest), &best(&singly)[1..]);
         }
-        // Going on after translations that are known.
+        // Continuing after known translations.
         let all: Vec<String> = translated.concat();
         for known in [1, 4, 8] {
             let how = DocumentSettings { known: &all[..known], ..DocumentSettings::default() };
@@ -64,7 +64,7 @@ fn documents_sessions_and_what_is_stored_give_the_same() {
 }
 
 #[test]
-fn other_translations_before_give_another_score() {
+fn other_context_translations_change_the_score() {
     let translator = translator(Preset::Grouping);
     let sentences = document(63, 4);
     let score = |context_translations: &[String]| {
@@ -100,7 +100,7 @@ fn explanations_tell_a_sentence_from_its_translation() {
             look.memory.iter().map(|s| (s.back, s.is_translation)).collect();
         seen.sort_unstable();
         assert_eq!(seen, [(0, false), (1, false), (1, true), (2, false), (2, true)]);
-        // All that the context attention gives out is accounted for.
+        // The weights of the context attention add up to one.
         let total: f32 = look.memory.iter().map(|sentence| sentence.weight).sum();
         assert!((total - 1.0).abs() < 1e-4, "{total}");
     }

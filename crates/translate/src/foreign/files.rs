@@ -1,6 +1,6 @@
-//! Finding out what a directory holds.
+//! Finds the files of a model in a directory.
 //!
-//! Endings are compared as they are: tools that write these files write them in small letters.
+//! Extensions are case-sensitive: the tools that write these files use lower case.
 
 #![allow(clippy::case_sensitive_file_extension_comparisons, reason = "see above")]
 
@@ -13,19 +13,19 @@ use abridge_model::weights::Yaml;
 use super::{lexicon, refuse};
 use crate::Result;
 
-/// Options, vocabularies and shortlists are small; larger ones are not read.
+/// The largest file of options, vocabulary or shortlist that is read.
 const LARGEST: u64 = 256 << 20;
 
 /// The files of a Marian model.
 #[derive(Debug)]
 pub(super) struct MarianFiles {
     pub weights: PathBuf,
-    /// Options that stand beside the weights instead of in them.
+    /// Options in a separate file instead of in the weights.
     pub options: Option<String>,
     pub source: VocabularyFiles,
     pub target: VocabularyFiles,
     pub shortlist: Option<PathBuf>,
-    /// How the model's makers run it, where that is written down.
+    /// The decoder settings, if there are any.
     pub settings: Option<(PathBuf, Yaml)>,
 }
 
@@ -34,12 +34,12 @@ pub(super) struct MarianFiles {
 pub(super) struct VocabularyFiles {
     /// The SentencePiece model.
     pub pieces: PathBuf,
-    /// The ids of its pieces, where they are not its own.
+    /// The ids of its pieces, if they differ from the model's own.
     pub ids: Option<PathBuf>,
 }
 
 impl MarianFiles {
-    /// Looks for a model in a directory, or for what belongs to a file of weights beside it.
+    /// Finds a model in a directory, or the files that belong to a file of weights.
     pub fn find(path: &Path) -> Result<Self> {
         let (folder, given) = if path.is_dir() {
             (path, None)
@@ -110,7 +110,7 @@ impl Files {
         }
     }
 
-    /// The only `.yml` that names models: what Marian's decoder is started with.
+    /// The only `.yml` that names models: the configuration of Marian's decoder.
     fn settings(&self) -> Result<Option<(PathBuf, Yaml)>> {
         let is_settings = |name: &str, file: &Path| {
             let is_yaml = name.ends_with(".yml") || name.ends_with(".yaml");
@@ -141,7 +141,7 @@ impl Files {
                 Err(refuse(
                     &self.folder,
                     format!(
-                        "no model is in it: neither a config.json of MarianMT, nor Marian's .npz \
+                        "contains no model: neither a config.json of MarianMT nor Marian's .npz \
                          or .bin{remedy}"
                     ),
                 ))
@@ -151,13 +151,13 @@ impl Files {
                     several.iter().map(|file| file.display().to_string()).collect();
                 Err(refuse(
                     &self.folder,
-                    format!("several models are in it, name one: {}", names.join(", ")),
+                    format!("contains several models; name one: {}", names.join(", ")),
                 ))
             }
         }
     }
 
-    /// The vocabulary of a side: that which the settings name, or what is called like it.
+    /// The vocabulary of a side: the one in the settings, or one with a matching name.
     fn vocabulary(&self, named: Option<PathBuf>, sides: [&str; 2]) -> Result<VocabularyFiles> {
         let ends = |file: &Path, ending: &str| file.to_string_lossy().ends_with(ending);
         if let Some(file) = named.as_ref().filter(|file| ends(file, ".spm")) {
@@ -178,14 +178,12 @@ impl Files {
         Err(match bpe {
             Some(file) => refuse(
                 &file,
-                "a model whose words were cut by subword-nmt; only SentencePiece is known here"
-                    .into(),
+                "the model uses subword-nmt, but only SentencePiece is supported".into(),
             ),
             None => refuse(
                 &self.folder,
                 format!(
-                    "no vocabulary of the {} language is in it: vocab*.spm, {}*.spm, or \
-                     *vocab.yml with {}.spm",
+                    "contains no {} vocabulary: vocab*.spm, {}*.spm, or *vocab.yml with {}.spm",
                     sides[0], sides[1], sides[0]
                 ),
             ),
@@ -199,7 +197,7 @@ fn has_magic(file: &Path) -> bool {
     read.is_ok() && start == lexicon::MAGIC
 }
 
-/// Reads a small file of text.
+/// Reads a small text file.
 pub(super) fn read_text(file: &Path) -> Result<String> {
     abridge_base::files::read_text(file, LARGEST)
         .map_err(|error| refuse(file, error.into_parts().1))

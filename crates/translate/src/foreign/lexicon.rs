@@ -6,20 +6,20 @@
 //! words                                                                        u32 each
 //! ```
 //!
-//! The words from `offsets[w]` to `offsets[w + 1]` are what the source word `w` may become. Every
-//! list also has the first `frequent` words of the target vocabulary and, where both languages share
-//! one vocabulary, the words of the sentence itself.
+//! The words from `offsets[w]` to `offsets[w + 1]` are the translations of the source word `w`.
+//! Every list also has the first `frequent` words of the target vocabulary and, if both languages
+//! share one vocabulary, the words of the sentence itself.
 
 use abridge_corpus::tokenizer::sentencepiece::ForeignVocabulary;
 use abridge_model::tokens::{END, UNKNOWN};
 
 use crate::shortlist::Shortlist;
 
-/// How every such file begins.
+/// The magic number at the start.
 pub(super) const MAGIC: [u8; 8] = 0xF11A_48D5_0134_17F5_u64.to_le_bytes();
 const HEADER: usize = 48;
 
-/// Makes our lists of Marian's; `is_shared` says that both languages have one vocabulary.
+/// Converts Marian's lists to ours; `is_shared` means that both languages have one vocabulary.
 pub(super) fn parse(
     bytes: &[u8],
     [source, target]: [&ForeignVocabulary; 2],
@@ -37,8 +37,8 @@ pub(super) fn parse(
         offsets.checked_mul(8).and_then(|bytes| bytes.checked_add(words.checked_mul(4)?));
     if expected != Some(body.len() as u64) {
         return Err(format!(
-            "it announces {offsets} offsets and {words} words, but {} bytes follow; it was cut off \
-             or changed",
+            "the header has {offsets} offsets and {words} words, but {} bytes follow; it was cut \
+             off or changed",
             body.len()
         ));
     }
@@ -92,12 +92,12 @@ fn numbers(bytes: &[u8]) -> impl Iterator<Item = u64> + '_ {
     bytes.as_chunks::<8>().0.iter().map(|&number| u64::from_le_bytes(number))
 }
 
-/// Marian's checksum: each number of eight bytes stirred into those before. What is left over at the
-/// end is not part of it.
+/// Marian's checksum: hashes 8-byte integers one after another. Remaining bytes at the end are
+/// ignored.
 fn hash(bytes: &[u8]) -> u64 {
     numbers(bytes).fold(0, |seed: u64, number| {
-        let stirred = number.wrapping_add(0x9E37_79B9).wrapping_add(seed << 6);
-        seed ^ stirred.wrapping_add(seed >> 2)
+        let mixed = number.wrapping_add(0x9E37_79B9).wrapping_add(seed << 6);
+        seed ^ mixed.wrapping_add(seed >> 2)
     })
 }
 
@@ -123,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn lists_follow_the_words_to_their_new_ids() {
+    fn lists_are_mapped_to_the_new_ids() {
         let vocabulary = vocabulary();
         let both = [&vocabulary, &vocabulary];
         // The word 2 (ours: 5) becomes 3 and 4 (ours: 6 and 7).

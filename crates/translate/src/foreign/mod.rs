@@ -1,7 +1,7 @@
-//! Models of other toolkits, made into model directories.
+//! Imports models of other toolkits into model directories.
 //!
-//! What a path holds is found out here: a MarianMT directory of transformers, or Marian's own `.npz`
-//! or `.bin` with its vocabularies. All of it is read and checked before anything is written.
+//! The format is detected: a MarianMT directory of transformers, or Marian's own `.npz` or `.bin`
+//! with its vocabularies. Everything is read and checked before anything is written.
 
 mod files;
 mod lexicon;
@@ -45,8 +45,8 @@ impl ForeignTranslator {
         path.is_dir() || matches!(ending, Some("npz" | "bin"))
     }
 
-    /// Reads the model that a path holds. `language` is the code of the language into which a model of
-    /// several languages translates, where sentences do not name one themselves.
+    /// Reads the model at a path. `language` is the default target language of a multilingual
+    /// model, for sentences that name none.
     pub fn open(path: &Path, language: Option<&str>, device: &Device) -> Result<Self> {
         if path.is_dir() && ForeignModel::is_marian_mt(path) {
             Self::marian_mt(path, language, device)
@@ -126,7 +126,7 @@ impl ForeignTranslator {
         this.tried()
     }
 
-    /// Reads one empty sentence: a network that cannot is not written.
+    /// Encodes an empty sentence, to check that the network works before it is written.
     fn tried(self) -> Result<Self> {
         self.model.read(&Packed::new([[END]]))?;
         Ok(self)
@@ -152,7 +152,7 @@ impl ForeignTranslator {
         self.precision
     }
 
-    /// The codes of the languages that it translates into, where each sentence has to name one.
+    /// The codes of the target languages, if each sentence has to name one.
     pub fn codes(&self) -> &[String] {
         &self.codes
     }
@@ -162,7 +162,7 @@ impl ForeignTranslator {
         self.shortlist.is_some()
     }
 
-    /// How its makers search.
+    /// Its default search settings.
     pub fn search(&self) -> &BeamSettings {
         &self.search
     }
@@ -234,9 +234,9 @@ fn tokenizers(
     let start = language.map(language_code);
     if let Some(start) = start.as_ref().filter(|start| !codes.contains(start)) {
         let problem = if codes.is_empty() {
-            format!("it translates into one language; there is no {start} to choose")
+            format!("it translates into only one language; {start} cannot be chosen")
         } else {
-            format!("it does not know {start}, but {}", codes.join(" "))
+            format!("{start} is not one of its languages: {}", codes.join(" "))
         };
         return Err(refuse(path, problem));
     }
@@ -249,7 +249,8 @@ fn tokenizers(
     Ok(([source, target], if start.is_some() { Vec::new() } else { codes }))
 }
 
-/// What Marian's decoder is told: `beam-size`, and by which power of the length scores are divided.
+/// The settings of Marian's decoder: `beam-size`, and the power of the length that scores are
+/// divided by.
 fn marian_search(file: &Path, yaml: &Yaml) -> Result<BeamSettings> {
     let number = |key: &str| -> Result<Option<f64>> {
         let Some(text) = yaml.get(key).and_then(Yaml::text) else { return Ok(None) };
@@ -266,7 +267,7 @@ fn marian_search(file: &Path, yaml: &Yaml) -> Result<BeamSettings> {
     Ok(search)
 }
 
-/// What transformers are told.
+/// The generation settings of transformers.
 fn generation_search(
     path: &Path,
     generation: &Generation,
@@ -281,7 +282,7 @@ fn generation_search(
                 format!("bad_words_ids names the word {word}, but there are {}", ours.len()),
             )
         })?;
-        // Padding is never written anyway.
+        // Padding is never generated anyway.
         if ours != PAD {
             forbidden.push(ours);
         }
@@ -290,7 +291,7 @@ fn generation_search(
     let search = BeamSettings {
         beam: generation.beam.unwrap_or(1),
         length_penalty: generation.length_penalty.unwrap_or(1.0),
-        // There the first word and the end count, too.
+        // transformers also counts the start and end tokens.
         max_length: generation
             .max_length
             .map_or(defaults.max_length, |length| length.saturating_sub(2)),
@@ -310,7 +311,7 @@ fn languages_of_name(weights: &Path) -> Option<String> {
     is_pair.then(|| format!("{}-{}", &name[..2], &name[2..]))
 }
 
-/// The languages that a MarianMT tokenizer was made for.
+/// The languages of a MarianMT tokenizer.
 fn languages_of_tokenizer(path: &Path) -> Option<String> {
     let text = std::fs::read_to_string(path.join("tokenizer_config.json")).ok()?;
     let settings: serde_json::Value = serde_json::from_str(&text).ok()?;
@@ -322,7 +323,7 @@ fn languages_of_tokenizer(path: &Path) -> Option<String> {
     Some(format!("{}-{}", language("source_lang")?, language("target_lang")?))
 }
 
-/// A vocabulary is part of a model: what is wrong with it is wrong with the model.
+/// A vocabulary is part of a model, so its errors are errors of the model.
 fn of_vocabulary(file: &Path, error: &abridge_corpus::Error) -> Error {
     let problem = error.to_string();
     let named = format!("{}: ", file.display());

@@ -44,10 +44,10 @@ pub fn config(preset: Preset, context_size: usize) -> ModelConfig {
     }
 }
 
-/// A kind of network, and what makes one of it.
+/// The name of a kind of network, and a change that makes a configuration one.
 type Kind = (&'static str, fn(&mut ModelConfig));
 
-/// Networks of other toolkits, each of which may have a memory on top.
+/// Networks as in other toolkits, each with an optional memory on top.
 const FOREIGN: [Kind; 3] = [
     ("pre-norm", |config| {
         config.norm = NormPosition::Before;
@@ -70,7 +70,7 @@ const FOREIGN: [Kind; 3] = [
     }),
 ];
 
-/// Translators of all presets, and of other networks with and without a memory; with their names.
+/// Translators of all presets, and of other networks with and without a memory, by name.
 pub fn translators(context_size: usize) -> Vec<(String, Translator)> {
     let of_paper = Preset::ALL.map(|preset| (preset.to_string(), config(preset, context_size)));
     let foreign = FOREIGN.iter().flat_map(|(kind, change)| {
@@ -103,7 +103,7 @@ pub fn settings() -> BeamSettings {
     BeamSettings { beam: 3, max_length: 12, ..BeamSettings::default() }
 }
 
-/// The best hypotheses, one after the other.
+/// The best hypothesis of each translation.
 pub fn best(translations: &[Translation]) -> Vec<&Rendition> {
     translations.iter().map(|translation| &translation.hypotheses[0]).collect()
 }
