@@ -40,7 +40,7 @@ fn every_kind_of_memory_can_be_inspected() {
     };
 
     for (preset, said) in [
-        ("grouping", "how each token is shared out over the groups"),
+        ("grouping", "how each token is distributed over the groups"),
         ("selecting", "which tokens each group selects"),
         ("pooling-avg", "means of 2 neighbouring tokens"),
         ("single-encoder", "has no memory"),

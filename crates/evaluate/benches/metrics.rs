@@ -1,12 +1,12 @@
-//! Time for 100,000 lines, beside sacreBLEU where Python has it.
+//! Time for 100,000 lines, compared with sacreBLEU if it is installed.
 //!
 //! ```text
 //! PYTHON=/tmp/venv/bin/python cargo bench -p abridge-evaluate
 //! ```
 //!
 //! The lines are generated from a fixed seed. `LINES` changes their number, `RAYON_NUM_THREADS` the
-//! number of threads; sacreBLEU uses one. Times include neither the reading of files nor the start
-//! of Python. TER is measured on a tenth of the lines, because sacreBLEU needs minutes for it.
+//! number of threads; sacreBLEU uses one. Times do not include reading files and starting Python.
+//! TER is measured on a tenth of the lines, because sacreBLEU needs minutes for it.
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -63,7 +63,7 @@ fn main() {
                 let _ = write!(row, "  {result:.6} {:.6}", other.result);
             }
             None => {
-                let _ = write!(row, "{:>14}{:>10}  {result:.6}", "not there", "");
+                let _ = write!(row, "{:>14}{:>10}  {result:.6}", "not found", "");
             }
         }
         println!("{row}");
@@ -143,8 +143,8 @@ fn write(folder: &Path, name: &str, lines: &[String]) {
     std::fs::write(folder.join(name), text).expect("a temporary folder can be written");
 }
 
-/// References of 13 to 41 words from 20,000 that are as unequally frequent as real ones, and two
-/// translations of them with words lost, replaced and exchanged.
+/// References of 13 to 41 words from a vocabulary of 20,000 with realistic frequencies, and two
+/// translations of them with words dropped, replaced and swapped.
 fn generate(lines: usize) -> Texts {
     let mut random = NumpyRandom::new(1);
     let mut below = move |bound: u32| {

@@ -1,8 +1,8 @@
 //! CXMI (Fernandes et al., 2021): how much a model's translation gains from context, in nats.
 //!
 //! Conditional cross-mutual information is the mean of `log p(y | x, context) - log p(y | x)` over
-//! sentences `x` with references `y`, by one model that can do without context. As a control, the
-//! same with sentences of another place in place of the context: what it gains is not from what the
+//! sentences `x` with references `y`, by one model that also works without context. As a control,
+//! the context is replaced with sentences from elsewhere: their gain does not come from what the
 //! context says.
 
 use std::collections::BTreeMap;
@@ -16,33 +16,33 @@ use serde::Serialize;
 
 use crate::normal::{Z95, two_sided};
 
-/// Requests per thread between two reports of progress.
+/// Requests per thread between two progress reports.
 const CHUNK: usize = 600;
 
-/// What is measured.
+/// Settings of the measurement.
 #[derive(Clone, Copy, Debug)]
 pub struct CxmiSettings {
-    /// How many sentences before the model sees.
+    /// The context size.
     pub context: usize,
-    /// Which other sentences are the control.
+    /// The seed of the random control.
     pub seed: u64,
 }
 
-/// What was found.
+/// The results.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct CxmiReport {
     /// Sentences that have context.
     pub sentences: usize,
-    /// Tokens of their references, ends included.
+    /// Tokens of their references, including end tokens.
     pub tokens: usize,
-    /// The gain from the sentences before.
+    /// The gain from the true context.
     pub context: Gain,
-    /// The gain from sentences of another place.
+    /// The gain from sentences from elsewhere.
     pub random: Gain,
-    /// What the sentences before give beyond those of another place: the part of the gain that
-    /// comes from what the context says.
+    /// The gain of the true context over sentences from elsewhere: the part that comes from what
+    /// the context says.
     pub beyond: Gain,
-    /// The words that gained most, all their occurrences together.
+    /// The words that gained most, over all their occurrences.
     pub words: Vec<WordGain>,
     /// Every sentence, in the order of the text.
     pub lines: Vec<SentenceGain>,
@@ -59,35 +59,35 @@ pub struct Gain {
     pub per_token: f64,
     /// The share of sentences that gained.
     pub gained: f64,
-    /// How probable a mean at least so far from 0 is by chance (two-sided).
+    /// The probability of a mean at least this far from 0 by chance (two-sided).
     pub p_value: f64,
 }
 
-/// What a sentence gained.
+/// The gain of a sentence.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct SentenceGain {
     /// Its document.
     pub document: String,
-    /// Its place there, counted from 1.
+    /// Its position there, from 1.
     pub sentence: usize,
-    /// What its reference gained from the sentences before.
+    /// The gain of its reference from the true context.
     pub gain: f64,
-    /// What it gained from others.
+    /// Its gain from sentences from elsewhere.
     pub random: f64,
-    /// What the words of the reference gained from the sentences before.
+    /// The gains of the reference's words from the true context.
     pub words: Vec<(String, f64)>,
-    /// What the same words gained from others.
+    /// The gains of the same words from sentences from elsewhere.
     pub random_words: Vec<f64>,
 }
 
-/// What a word gained.
+/// The gain of a word.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct WordGain {
     /// The word, in lower case, without punctuation.
     pub word: String,
     /// How often it occurs.
     pub count: usize,
-    /// What all its occurrences gained.
+    /// The gain of all its occurrences.
     pub total: f64,
 }
 
@@ -96,20 +96,20 @@ struct Case<'a> {
     document: &'a Document,
     place: usize,
     reference: &'a str,
-    /// Among all sentences.
+    /// Its index among all sentences.
     number: usize,
     context: Range<usize>,
     random: Range<usize>,
 }
 
-/// All sentences, one document after the other.
+/// All sentences, document by document.
 struct Text {
     sources: Vec<String>,
     references: Vec<String>,
 }
 
-/// Measures a model on documents with references. `done` hears how many of [`cxmi_sentences`] are
-/// finished.
+/// Measures a model on documents with references. `done` is called with the number of finished
+/// sentences, out of [`cxmi_sentences`].
 pub fn cxmi(
     translator: &Translator,
     documents: &[Document],
@@ -118,8 +118,8 @@ pub fn cxmi(
 ) -> Result<CxmiReport> {
     let cases = cases(documents, settings)?;
     let text = Text::new(documents);
-    // Neighbours share their contexts, so requests are in the order of the contexts: a sentence is
-    // read once for all requests around it.
+    // Consecutive sentences share contexts, so requests are in the order of the contexts: a
+    // sentence is encoded once for all requests around it.
     let mut requests = Vec::with_capacity(3 * cases.len());
     for case in &cases {
         requests.push(text.request(case, 0..0));
@@ -272,7 +272,7 @@ fn cases(documents: &[Document], settings: CxmiSettings) -> Result<Vec<Case<'_>>
     Ok(cases)
 }
 
-/// As many neighbouring lines as the context has, outside of the sentence's own document.
+/// As many consecutive lines as in the context, outside the sentence's own document.
 fn elsewhere(
     own: &Range<usize>,
     lines: usize,
@@ -280,7 +280,7 @@ fn elsewhere(
     seed: u64,
     place: usize,
 ) -> Option<Range<usize>> {
-    // Places where such a stretch can begin: before the document, or after it.
+    // Where such a range can begin: before the document, or after it.
     let before = (own.start + 1).saturating_sub(size);
     let after = (lines + 1).saturating_sub(own.end + size);
     let choices = before + after;
@@ -293,8 +293,8 @@ fn elsewhere(
     Some(first..first + size)
 }
 
-/// The words that the pieces of a text spell, with the sum of what their pieces gained. The end of
-/// the sentence, whose gain is the last, is no word.
+/// The words of a text with the summed gains of their pieces. The end token, whose gain is the
+/// last, is not a word.
 fn words(tokenizer: &Tokenizer, text: &str, gains: &[f64]) -> Vec<(String, f64)> {
     let mut words: Vec<(String, f64)> = Vec::new();
     for (&token, &gain) in tokenizer.encode(text).iter().zip(gains) {
@@ -310,7 +310,7 @@ fn words(tokenizer: &Tokenizer, text: &str, gains: &[f64]) -> Vec<(String, f64)>
     words
 }
 
-/// All words by what they gained together, most first.
+/// All words by total gain, in descending order.
 fn word_gains(lines: &[SentenceGain]) -> Vec<WordGain> {
     let mut found: BTreeMap<String, (usize, f64)> = BTreeMap::new();
     for (word, gain) in lines.iter().flat_map(|line| &line.words) {

@@ -1,4 +1,4 @@
-//! Which lines make a document.
+//! The lines of each document.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -21,8 +21,8 @@ pub struct DocumentLines {
 }
 
 impl Documents {
-    /// Documents from one id per line. The lines of a document must be neighbours. A line with an
-    /// empty id begins none.
+    /// Documents from one id per line. The lines of a document must be consecutive. A line with an
+    /// empty id belongs to no document.
     pub fn from_ids<S: AsRef<str>>(ids: impl IntoIterator<Item = S>) -> Result<Self> {
         let mut documents: Vec<DocumentLines> = Vec::new();
         let mut firsts: BTreeMap<String, usize> = BTreeMap::new();
@@ -34,7 +34,7 @@ impl Documents {
                 _ => {
                     if let Some(first) = firsts.insert(id.to_owned(), line + 1) {
                         return Err(Error::new(format!(
-                            "document `{id}` started on line {first} and comes back here"
+                            "document `{id}` started on line {first} and reappears here"
                         ))
                         .at_line(line + 1)
                         .remedy("keep the lines of a document together or give it another id"));
@@ -80,12 +80,12 @@ impl Documents {
         self.documents.iter()
     }
 
-    /// How many documents there are.
+    /// The number of documents.
     pub fn len(&self) -> usize {
         self.documents.len()
     }
 
-    /// Whether there is none.
+    /// Whether there are none.
     pub fn is_empty(&self) -> bool {
         self.documents.is_empty()
     }
@@ -144,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn an_id_that_comes_back_is_an_error_with_both_lines() {
+    fn a_repeated_id_is_an_error_with_both_lines() {
         let error = Documents::from_ids(["a", "b", "a"]).unwrap_err().to_string();
         assert!(error.starts_with("line 3: document `a` started on line 1"), "{error}");
     }

@@ -1,12 +1,12 @@
-//! The word edit distance of TER, searched in a band around the diagonal as Tercom does.
+//! The word edit distance of TER, computed in a band around the diagonal as in Tercom.
 
-/// More than any distance.
+/// Larger than any distance.
 const UNREACHED: u32 = 1 << 30;
 
 /// Half the width of the band, in words of the reference.
 const BAND: usize = 25;
 
-/// The last step on the cheapest way to a cell.
+/// The last step on the cheapest path to a cell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Step {
     Match,
@@ -17,7 +17,7 @@ enum Step {
     SkipReference,
 }
 
-/// Distances between the beginnings of a hypothesis and of a reference.
+/// Distances between the prefixes of a hypothesis and of a reference.
 ///
 /// Shifts never change the length of the hypothesis, so the band is the same for all of its
 /// rearrangements, and so are the rows before the first word that moved.
@@ -31,14 +31,14 @@ pub(crate) struct EditDistance<'a> {
     scratch: [Vec<u32>; 2],
 }
 
-/// Which words of a hypothesis and its reference belong together.
+/// The alignment of the words of a hypothesis and its reference.
 pub(crate) struct Alignment {
-    /// Per word of the reference the place of its counterpart; of a word without one the place
-    /// before it, which is −1 at the beginning.
+    /// For each word of the reference, the index of its counterpart, or for a word without one, the
+    /// index before it, which is −1 at the beginning.
     pub(crate) places: Vec<isize>,
-    /// Per word of the reference whether it was not found.
+    /// For each word of the reference, whether it was not found.
     pub(crate) reference_errors: Vec<bool>,
-    /// Per word of the hypothesis whether it is wrong.
+    /// For each word of the hypothesis, whether it is wrong.
     pub(crate) hypothesis_errors: Vec<bool>,
 }
 
@@ -46,7 +46,7 @@ impl<'a> EditDistance<'a> {
     /// For hypotheses of `length` words.
     pub(crate) fn new(reference: &'a [u32], length: usize) -> Self {
         let ratio = if length == 0 { 1.0 } else { reference.len() as f64 / length as f64 };
-        // Where the reference is so much longer that rows would not overlap, the band grows.
+        // If the reference is so much longer that rows would not overlap, the band is widened.
         let band = if ratio / 2.0 > BAND as f64 {
             (ratio / 2.0 + BAND as f64).ceil() as usize
         } else {
@@ -88,7 +88,7 @@ impl<'a> EditDistance<'a> {
         diagonal.saturating_sub(self.band)..end
     }
 
-    /// Computes all distances of a hypothesis, to measure variants against and to align it.
+    /// Computes all distances of a hypothesis, for its alignment and for comparison with variants.
     pub(crate) fn set(&mut self, hypothesis: &[u32]) -> u32 {
         let columns = self.columns();
         for (index, &word) in hypothesis.iter().enumerate() {
@@ -133,7 +133,7 @@ impl<'a> EditDistance<'a> {
                 },
                 |_, _| {},
             );
-            // Behind the change equal rows stay equal to the end.
+            // After the change, rows that are equal once stay equal to the end.
             if row >= changed.end && current == self.row(row) {
                 distance = Some(self.distance());
                 break;
@@ -180,8 +180,8 @@ struct Row<'r> {
     band: std::ops::Range<usize>,
 }
 
-/// Fills one row. Of equally cheap steps the diagonal one wins, then the word without counterpart
-/// in the hypothesis, then that in the reference: the alignment depends on it.
+/// Fills one row. Among equally cheap steps, the diagonal wins, then skipping a word of the
+/// hypothesis, then one of the reference; the alignment depends on this order.
 fn fill_row(row: Row<'_>, mut note: impl FnMut(usize, Step)) {
     let Row { word, reference, above, current, band } = row;
     current[..band.start].fill(UNREACHED);
@@ -227,7 +227,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn equals_the_plain_distance_where_the_band_is_wide_enough(
+        fn equals_the_plain_distance_if_the_band_is_wide_enough(
             hypothesis in prop::collection::vec(0u32..5, 0..20),
             reference in prop::collection::vec(0u32..5, 1..20),
         ) {
@@ -239,7 +239,7 @@ mod tests {
         }
 
         #[test]
-        fn a_variant_has_the_distance_it_has_alone(
+        fn a_variant_has_the_same_distance_as_alone(
             hypothesis in prop::collection::vec(0u32..5, 2..80),
             reference in prop::collection::vec(0u32..5, 1..80),
             places in (0usize..80, 0usize..80),

@@ -1,4 +1,4 @@
-//! Example translations of several models, where they differ in a pronoun (the paper's Table 10).
+//! Example translations that differ in a pronoun between models (the paper's Table 10).
 
 use abridge_corpus::{ContrastiveItem, ContrastiveSet};
 use abridge_translate::{InContext, Result, Translator};
@@ -21,13 +21,13 @@ pub struct PronounExample {
 pub struct PronounTranslation {
     /// The text.
     pub text: String,
-    /// The pronoun of the set's choices that it has, in lower case.
+    /// Its pronoun among the choices of the set, in lower case.
     pub pronoun: Option<String>,
-    /// Whether it is that of the reference.
+    /// Whether the pronoun is that of the reference.
     pub is_right: bool,
 }
 
-/// Sentences that are translated together.
+/// Sentences translated together.
 const CHUNK: usize = 512;
 
 /// Translates every example of a set, with its context, with each model: a list per model.
@@ -59,7 +59,7 @@ pub fn pronoun_examples(set: &ContrastiveSet, translations: &[Vec<String>]) -> V
         let translations: Vec<PronounTranslation> = of_models.collect();
         let first = translations.first()?;
         let differ = translations.iter().any(|other| other.pronoun != first.pronoun);
-        // A translation without any of the pronouns says nothing about them.
+        // Translations without any of the pronouns are not compared.
         let known = translations.iter().all(|translation| translation.pronoun.is_some());
         (differ && known).then(|| PronounExample { item: item.clone(), translations })
     };
@@ -73,7 +73,7 @@ fn translation(item: &ContrastiveItem, text: &str) -> PronounTranslation {
     PronounTranslation { text: text.to_owned(), pronoun, is_right }
 }
 
-/// Words in lower case with their places.
+/// Words in lower case with their positions.
 fn words(text: &str) -> impl Iterator<Item = (String, std::ops::Range<usize>)> + '_ {
     let mut start = 0;
     text.split_inclusive(|c: char| !c.is_alphanumeric()).filter_map(move |part| {
@@ -84,7 +84,7 @@ fn words(text: &str) -> impl Iterator<Item = (String, std::ops::Range<usize>)> +
     })
 }
 
-/// A text in three parts around the first place of a word or phrase.
+/// A text in three parts around the first occurrence of a word or phrase.
 fn around<'a>(text: &'a str, phrase: &str) -> Option<(&'a str, &'a str, &'a str)> {
     let many = phrase.contains(' ');
     let place = if many {
@@ -125,13 +125,13 @@ pub fn examples_text(examples: &[PronounExample], models: &[String]) -> String {
     lines.join("\n") + "\n"
 }
 
-/// How often the models differ, and which of them is then right.
+/// How often the models differ, and how often each is right then.
 pub fn examples_summary(examples: &[PronounExample], models: &[String], all: usize) -> String {
     let count = |model: usize| examples.iter().filter(|e| e.translations[model].is_right).count();
     let right = models
         .iter()
         .enumerate()
-        .map(|(model, name)| format!("  of these right with {name}: {}\n", count(model)));
+        .map(|(model, name)| format!("  of these, {name} is right in {}\n", count(model)));
     let head = format!("{} of {all} sentences have different pronouns\n", examples.len());
     std::iter::once(head).chain(right).collect()
 }
@@ -202,13 +202,13 @@ mod tests {
         assert!(page.contains("<b class=\"wrong\">Es</b>") && page.contains("leuchtet &lt;."));
         assert_eq!(
             examples_summary(&examples, &models, 2),
-            "1 of 2 sentences have different pronouns\n  of these right with without: 0\n  of \
-             these right with with: 1\n"
+            "1 of 2 sentences have different pronouns\n  of these, without is right in 0\n  of \
+             these, with is right in 1\n"
         );
     }
 
     #[test]
-    fn a_translation_without_a_pronoun_is_no_example() {
+    fn a_translation_without_a_pronoun_is_not_an_example() {
         let texts = [vec!["Leuchtet.".to_owned(); 2], vec!["Er leuchtet.".to_owned(); 2]];
         assert!(pronoun_examples(&set(), &texts).is_empty());
     }

@@ -1,11 +1,11 @@
-//! What translating real sentences takes in memory, one at a time (the paper's Figure 5).
+//! The memory needed to translate real sentences, one at a time (the paper's Figure 5).
 //!
-//! For every model the same is counted by the same allocator: all that is in use at the peak beyond
-//! the weights, from what is kept of the sentences before to the hypotheses of the search.
+//! The same allocator counts the same for every model: everything in use at the peak beyond the
+//! weights, from the memory of previous sentences to the hypotheses of the search.
 //!
-//! The fused attention keeps one row of weights at a time. Software that does not fuse keeps the
-//! scores and the weights of a layer, queries × keys for each head, so a text of twice the length
-//! takes four times as much. [`Footprint::with_matrices`] is the peak with these matrices added.
+//! Fused attention keeps one row of weights at a time. Unfused attention keeps the scores and the
+//! weights of a layer, queries × keys for each head, so a text of twice the length takes four times
+//! as much. [`Footprint::with_matrices`] is the peak with these matrices added.
 
 use abridge_machine::allocator::Counted;
 use abridge_model::config::Context;
@@ -16,22 +16,22 @@ use serde::{Deserialize, Serialize};
 /// Means over sentences, in bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Footprint {
-    /// How many sentences were translated.
+    /// The number of sentences translated.
     pub sentences: usize,
     /// The peak beyond the weights.
     pub operation: f64,
-    /// The same, if attention kept its matrices.
+    /// The same with unfused attention.
     pub with_matrices: f64,
-    /// What is kept of the sentences before.
+    /// The memory of previous sentences.
     pub kept: f64,
 }
 
 /// Scores and weights, each a 32-bit float.
 const BYTES_PER_PAIR: usize = 2 * 4;
 
-/// Translates sentences of documents (as tokens, each with its end) with the context before them,
-/// and measures; of more than `most` sentences as many, evenly spread. The program's allocator must
-/// be the counted one, and nothing else may run.
+/// Translates sentences of documents (as tokens, each with its end token) with their context, and
+/// measures; at most `most` sentences, evenly spread. The program must use the counting allocator,
+/// and nothing else may run.
 pub fn footprint(
     model: &Model,
     documents: &[Vec<Vec<u32>>],
@@ -51,7 +51,7 @@ pub fn footprint(
     for (number, (document, place)) in spread.enumerate() {
         let sentences = &documents[document][..=place];
         if number == 0 {
-            // The first translation allocates what stays for good: tables, threads, lazy weights.
+            // The first translation makes lasting allocations: tables, threads, lazy weights.
             measure(model, lean.as_ref(), sentences, beam, allocator)?;
         }
         let one = measure(model, lean.as_ref(), sentences, beam, allocator)?;
@@ -112,10 +112,10 @@ fn measure(
     })
 }
 
-/// Pairs of a query and a key, over all heads, in the largest attention.
+/// Query-key pairs, over all heads, in the largest attention.
 struct Pairs {
     encoder: usize,
-    /// Of one step of one hypothesis.
+    /// For one step of one hypothesis.
     decoder: usize,
 }
 
@@ -146,14 +146,13 @@ mod tests {
             preset.config(ModelSize::Tiny, 20, 20, context).init(1, &Device::flex()).unwrap();
         let document: Vec<Vec<u32>> = (0..=context).map(|_| vec![7; 30]).collect();
         let beam = BeamSettings { beam: 1, max_length: 2, ..BeamSettings::default() };
-        // Nothing is counted here, for the allocator of tests is another: what is left is what the
-        // matrices add.
+        // Tests use another allocator, which counts nothing: only the matrices remain.
         footprint(&model, &[document], 100, &beam, &Counted).unwrap().with_matrices
     }
 
     #[test]
     fn matrices_of_joined_texts_grow_with_the_square() {
-        // The mean over the sentences of a document whose n-th has n before it; 4 heads.
+        // The mean over the sentences of a document, whose n-th has n before it; 4 heads.
         let mean = |pairs: &dyn Fn(usize) -> usize, context: usize| {
             let sum: usize = (0..=context).map(pairs).sum();
             (sum * 4 * BYTES_PER_PAIR) as f64 / (context + 1) as f64

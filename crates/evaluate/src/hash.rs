@@ -1,10 +1,10 @@
-//! Hashes that say which file or which set a result is about.
+//! Hashes that identify the file or set of a result.
 
 use std::path::Path;
 
 use abridge_base::hash::{self, Hasher};
 
-/// How much of a hash a signature shows.
+/// The number of hash digits in signatures.
 const SHOWN: usize = 12;
 
 /// The beginning of a hash, as signatures show it.

@@ -1,10 +1,10 @@
-//! Holm's correction: of several tests, some look significant by chance.
+//! Holm's correction for multiple testing.
 
-/// The p-values of a table, corrected so that the probability of even one false alarm in the whole
-/// table stays below the level that each is compared with (Holm, 1979).
+/// The p-values of a table, corrected so that the probability of any false positive in the whole
+/// table stays below the significance level (Holm, 1979).
 ///
-/// The smallest of n is multiplied by n, the next by n - 1 and so on; none is made smaller than one
-/// before it.
+/// The smallest of n is multiplied by n, the next by n - 1 and so on; no corrected value is smaller
+/// than the previous one.
 pub fn holm(p_values: &[f64]) -> Vec<f64> {
     let mut order: Vec<usize> = (0..p_values.len()).collect();
     order.sort_by(|&a, &b| p_values[a].total_cmp(&p_values[b]));

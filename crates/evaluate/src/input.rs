@@ -17,26 +17,26 @@ pub struct Files {
     pub references: Vec<PathBuf>,
     /// The source, if it is known.
     pub source: Option<PathBuf>,
-    /// One document id per line. When not given, documents are those that a format knows
-    /// (of the reference first, then of the source), or from a `.docids` file beside the reference, or what lies between lines that are blank in
-    /// all files.
+    /// One document id per line. By default, documents come from the format (of the reference, else
+    /// of the source), or from a `.docids` file beside the reference, or from lines that are blank
+    /// in all files.
     pub docids: Option<PathBuf>,
-    /// The format of all files but the document ids; found file by file when not given.
+    /// The format of all files except the document ids; detected for each file by default.
     pub format: Option<Format>,
     /// Whether an empty line in a reference means that this reference lacks the segment.
     pub empty_is_missing: bool,
 }
 
-/// What the files hold.
+/// The contents of the files.
 #[derive(Clone, Debug)]
 pub struct TestSet {
-    /// The systems, named like their files.
+    /// The systems, named after their files.
     pub systems: Vec<System>,
     /// The references.
     pub references: References,
     /// The source.
     pub sources: Option<Vec<String>>,
-    /// The documents, where they are known.
+    /// The documents, if known.
     pub documents: Option<Documents>,
 }
 
@@ -44,7 +44,7 @@ pub struct TestSet {
 struct Side {
     path: PathBuf,
     lines: Vec<String>,
-    /// The documents that the format itself knows; lines know none.
+    /// The documents given by the format; plain lines have none.
     documents: Option<Documents>,
 }
 
@@ -178,15 +178,15 @@ impl Side {
     }
 }
 
-/// The translations of a document, or its only text where it has none.
+/// The translations of a document, or its source text if it has none.
 fn texts(document: Document) -> impl Iterator<Item = String> {
     document.segments.into_iter().map(|segment| segment.target.unwrap_or(segment.source))
 }
 
-/// All lines of a text file, also the empty ones, where the reader of corpora takes an empty line for
-/// the end of a document.
+/// All lines of a text file, including the empty ones, which the corpus reader takes for the ends
+/// of documents.
 fn all_lines(corpus: &Corpus, path: &Path) -> Result<Vec<String>> {
-    // The corpus gives back every byte of its file, decompressed, around the segments.
+    // Writing the segments back reproduces the decompressed file byte by byte.
     let same: Vec<Vec<String>> = corpus
         .documents
         .iter()

@@ -1,6 +1,6 @@
-//! Translation quality: BLEU, chrF and TER that equal sacreBLEU's, document BLEU, COMET, paired
-//! significance tests and a report on pronouns on files; accuracy on contrastive sets and the gain
-//! from context on models.
+//! Translation quality. For files: BLEU, chrF and TER equal to sacreBLEU's, document BLEU, COMET,
+//! paired significance tests and a pronoun report. For models: accuracy on contrastive sets and the
+//! gain from context.
 
 #![forbid(unsafe_code)]
 #![warn(clippy::print_stderr, clippy::print_stdout)]

@@ -1,4 +1,4 @@
-//! What the metrics have in common: counts per segment that add up, and a score from their sums.
+//! The interface of metrics: counts per segment that add up, and a score from their sums.
 
 use std::fmt;
 
@@ -11,7 +11,7 @@ use crate::signature::{Field, Signature};
 
 /// A metric whose score is a function of sums over segments.
 ///
-/// Everything else follows from that: scores of a corpus, of a document, of a resample.
+/// Scores of a corpus, a document and a resample all follow from that.
 pub trait Metric: fmt::Debug + Send + Sync {
     /// The name beside the score, such as `BLEU` or `chrF2++`.
     fn name(&self) -> String;
@@ -33,13 +33,13 @@ pub trait Metric: fmt::Debug + Send + Sync {
         true
     }
 
-    /// More about the score, as sacreBLEU prints it behind it.
+    /// Details of the score, as printed by sacreBLEU.
     fn details(&self, sums: &[f64]) -> Option<String> {
         let _ = sums;
         None
     }
 
-    /// How many more decimals a table shows than for a score up to 100.
+    /// How many more decimals a table shows than for scores up to 100.
     fn extra_decimals(&self) -> usize {
         0
     }
@@ -50,7 +50,7 @@ pub trait Metric: fmt::Debug + Send + Sync {
     }
 }
 
-/// A metric that reads the words of a translation and its references, and nothing else.
+/// A metric of only the texts of a translation and its references.
 pub trait TextMetric: Metric {
     /// The counts of one segment; there is at least one reference.
     fn count(&self, hypothesis: &str, references: &[&str]) -> Vec<f64>;
@@ -61,7 +61,7 @@ pub trait TextMetric: Metric {
     }
 }
 
-/// The score of a resample, and in which precision it is compared.
+/// The score of a resample, in the precision in which it is compared.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum ResampleScore {
     /// The whole formula was computed in single precision (chrF, TER).
@@ -93,7 +93,7 @@ impl Statistics {
             .remedy("give the translation of the same test set, one line per segment"));
         }
         if hypotheses.is_empty() {
-            return Err(Error::new("there is nothing to evaluate: no lines")
+            return Err(Error::new("there are no lines to evaluate")
                 .remedy("give files with at least one line"));
         }
         let rows: Vec<Vec<f64>> = hypotheses
@@ -106,17 +106,17 @@ impl Statistics {
         Ok(Self { counts: metric.counts(), values: rows.concat() })
     }
 
-    /// The scores of segments that were computed elsewhere, each with the count 1.
+    /// Precomputed scores of segments, each with the count 1.
     pub fn of_scores(scores: &[f64]) -> Self {
         Self { counts: 2, values: scores.iter().flat_map(|&score| [score, 1.0]).collect() }
     }
 
-    /// How many segments were counted.
+    /// The number of segments.
     pub fn len(&self) -> usize {
         self.values.len() / self.counts
     }
 
-    /// Whether no segment was counted.
+    /// Whether there are no segments.
     pub fn is_empty(&self) -> bool {
         self.values.is_empty()
     }
@@ -131,7 +131,7 @@ impl Statistics {
         &self.values[segment * self.counts..(segment + 1) * self.counts]
     }
 
-    /// How many counts a segment has.
+    /// The number of counts per segment.
     pub fn counts(&self) -> usize {
         self.counts
     }
@@ -165,7 +165,7 @@ pub struct Score {
     pub name: String,
     /// The score.
     pub score: f64,
-    /// More about it, where the metric has more to say.
+    /// Details, if the metric has any.
     pub details: Option<String>,
     /// What it depends on.
     pub signature: Signature,

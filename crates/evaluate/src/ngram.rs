@@ -1,20 +1,20 @@
 //! Counts of the n-grams that a hypothesis shares with its references.
 //!
-//! The n-grams of one order are named by small integers: the name of an n-gram is found from the name
-//! of its first n − 1 tokens and its last token, so equal names mean equal n-grams without ever
-//! building one. Only n-grams of the references get names; one of the hypothesis whose beginning is
-//! in no reference cannot match and is not looked up.
+//! The n-grams of each order have integer names: the name of an n-gram is looked up by the name of
+//! its first n − 1 tokens and its last token, so n-grams are compared without building them. Only
+//! n-grams of the references get names; an n-gram of the hypothesis whose prefix is in no reference
+//! cannot match and is not looked up.
 
 use rustc_hash::{FxBuildHasher, FxHashMap};
 
-/// Stands for an n-gram that is in no reference.
+/// The name of an n-gram that is in no reference.
 const ABSENT: u32 = u32::MAX;
 
-/// The n-grams of one order that the references have, each with its counts.
+/// The counts of the references' n-grams of one order.
 pub(crate) struct OrderCounts {
-    /// Per name, how often the hypothesis has it.
+    /// Counts in the hypothesis, by name.
     pub(crate) hypothesis: Vec<u32>,
-    /// Per reference and name, how often the reference has it.
+    /// Counts in each reference, by name.
     pub(crate) references: Vec<Vec<u32>>,
 }
 
@@ -26,7 +26,7 @@ pub(crate) struct NgramMatcher<'a> {
     names: FxHashMap<u64, u32>,
 }
 
-/// Tokens, and the names of the n-grams of the current order by the place where they start.
+/// Tokens, and the names of the n-grams of the current order by start position.
 struct Sequence<'a> {
     tokens: &'a [u32],
     names: Vec<u32>,
@@ -34,11 +34,11 @@ struct Sequence<'a> {
 
 impl<'a> Sequence<'a> {
     fn new(tokens: &'a [u32]) -> Self {
-        // Of order 0 there is one n-gram, the empty one, and it starts everywhere.
+        // The only n-gram of order 0 is the empty one, and it starts everywhere.
         Self { tokens, names: vec![0; tokens.len()] }
     }
 
-    /// Renames all starting places for n-grams of `order`.
+    /// Updates the names to the n-grams of `order`.
     fn extend(&mut self, order: usize, mut name: impl FnMut(u64) -> u32) {
         self.names.truncate((self.tokens.len() + 1).saturating_sub(order));
         for (start, current) in self.names.iter_mut().enumerate() {
@@ -65,7 +65,7 @@ impl<'a> NgramMatcher<'a> {
         references: impl IntoIterator<Item = &'a [u32]>,
     ) -> Self {
         let references: Vec<Sequence<'a>> = references.into_iter().map(Sequence::new).collect();
-        // Room for all n-grams of an order, so that the table never grows.
+        // Capacity for all n-grams of an order, so that the table never grows.
         let room = references.iter().map(|reference| reference.tokens.len()).sum();
         Self {
             order: 0,
@@ -93,7 +93,7 @@ impl<'a> NgramMatcher<'a> {
     }
 }
 
-/// Gives equal words equal numbers.
+/// Assigns numbers to words.
 #[derive(Default)]
 pub(crate) struct WordNumbers<'a> {
     numbers: FxHashMap<&'a str, u32>,

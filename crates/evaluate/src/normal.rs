@@ -3,7 +3,7 @@
 /// The 97.5 % quantile: half the width of a 95 % interval, in standard deviations.
 pub const Z95: f64 = 1.959_963_984_540_054;
 
-/// How probable a value at least so far from 0 is, on either side.
+/// The probability of a value at least this far from 0, on either side.
 pub fn two_sided(z: f64) -> f64 {
     complementary_error(z.abs() / std::f64::consts::SQRT_2)
 }

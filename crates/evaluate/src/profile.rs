@@ -1,8 +1,8 @@
-//! What context costs: operation memory and time of translating a document.
+//! The cost of context: operation memory and time of translating a document.
 //!
-//! A document is translated sentence by sentence with a memory of the C sentences before. Operation
-//! memory is what is allocated at the peak beyond what was there before the document began, which is
-//! the weights; it includes what the memory itself keeps. Weights need not be trained for it.
+//! A document is translated sentence by sentence with a memory of the C previous sentences.
+//! Operation memory is the peak of allocated bytes beyond those before the document began, which
+//! are the weights; it includes the memory itself. The weights need not be trained.
 
 use std::collections::VecDeque;
 use std::fmt::Write;
@@ -18,14 +18,14 @@ use serde::Serialize;
 
 use crate::picture::{LineChart, Series};
 
-/// What is translated.
+/// The size of the measurement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ProfileSettings {
-    /// Tokens of every sentence and of every translation.
+    /// Tokens per sentence and translation.
     pub tokens: usize,
-    /// Sentences that are translated with a full memory.
+    /// Sentences translated with a full memory.
     pub sentences: usize,
-    /// Hypotheses that are followed at once.
+    /// The beam size.
     pub beam: usize,
 }
 
@@ -40,17 +40,18 @@ impl Default for ProfileSettings {
 pub struct ProfilePoint {
     /// The name of the model.
     pub model: String,
-    /// How many sentences it looks back at.
+    /// The context size.
     pub context: usize,
     /// Peak of allocated bytes beyond the weights.
     pub operation_bytes: usize,
     /// Bytes that the memory keeps between two sentences.
     pub memory_bytes: usize,
-    /// Seconds per sentence: reading and translating.
+    /// Seconds per sentence: encoding and translating.
     pub seconds: f64,
 }
 
-/// Translates a document of random words and measures; the program's allocator is the counted one.
+/// Translates a document of random words and measures it; the program must use the counting
+/// allocator.
 pub fn profile(
     name: &str,
     model: &Model,
@@ -60,8 +61,8 @@ pub fn profile(
     let context = model.config().context_size;
     let lean = model.lean_decoder();
     let begin = || Document::with_full_memory(model, lean.as_ref(), settings);
-    // The first translation allocates what stays for good: tables, threads, lazy weights. Only with
-    // context does it meet all of them.
+    // The first translation makes lasting allocations: tables, threads, lazy weights. Some of them
+    // are made only with context.
     begin()?.translate_next(context)?;
     let before = allocator.current();
     allocator.reset();
@@ -79,7 +80,7 @@ pub fn profile(
     })
 }
 
-/// A document in the middle of its translation.
+/// A document while it is translated.
 struct Document<'a> {
     model: &'a Model,
     lean: Option<&'a LeanDecoder>,
@@ -88,7 +89,7 @@ struct Document<'a> {
 }
 
 impl<'a> Document<'a> {
-    /// As many sentences have been read as it looks back at.
+    /// A document of which as many sentences have been read as the context holds.
     fn with_full_memory(
         model: &'a Model,
         lean: Option<&'a LeanDecoder>,
@@ -146,14 +147,14 @@ impl<'a> Document<'a> {
     }
 }
 
-/// Whether a model can look back at all.
+/// Whether a model has context.
 pub fn has_context(model: &abridge_model::ModelConfig) -> bool {
     model.context != Context::None
 }
 
 const MEBIBYTE: f64 = 1024.0 * 1024.0;
 
-/// The points as Markdown, with what each further sentence of context costs.
+/// The points as Markdown, with the cost of each additional context sentence.
 pub fn profile_table(points: &[ProfilePoint]) -> String {
     let mut table = String::from(
         "| model | C | operation memory, MiB | kept, KiB | seconds per sentence |\n\
@@ -207,7 +208,7 @@ fn chart(
         }
     }
     for series in &mut series {
-        // A model without context is a level to compare with.
+        // A model without context is drawn as a horizontal line.
         if let [(start, value)] = series.points[..]
             && furthest as f64 > start
         {
@@ -239,7 +240,7 @@ mod tests {
     }
 
     #[test]
-    fn a_model_without_context_is_a_level() {
+    fn a_model_without_context_is_a_horizontal_line() {
         let points = [point("sentence", 0), point("grouping", 0), point("grouping", 10)];
         let chart = memory_chart(&points);
         assert_eq!(chart.series[0].points, [(0.0, 1.0), (10.0, 1.0)]);

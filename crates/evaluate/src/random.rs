@@ -1,10 +1,10 @@
-//! The random numbers of `NumPy`'s `default_rng`, so that resamples are those of sacreBLEU.
+//! The random numbers of `NumPy`'s `default_rng`, so that resamples equal those of sacreBLEU.
 //!
-//! A seed is spread by `NumPy`'s seed sequence (after O'Neill's `seed_seq_fe`), the numbers come from
-//! PCG64 (O'Neill, 2014; the XSL-RR variant with 128 bits of state), integers below a bound from
-//! Lemire's method (2019). The unit tests hold numbers that `NumPy` printed.
+//! A seed is expanded by `NumPy`'s seed sequence (after O'Neill's `seed_seq_fe`); the numbers come
+//! from PCG64 (O'Neill, 2014; the XSL-RR variant with 128 bits of state), bounded integers from
+//! Lemire's method (2019). The unit tests compare with numbers from `NumPy`.
 
-/// A generator that yields what `numpy.random.default_rng(seed)` yields.
+/// A generator of the same numbers as `numpy.random.default_rng(seed)`.
 #[derive(Clone, Debug)]
 pub struct NumpyRandom {
     state: u128,
@@ -69,7 +69,7 @@ impl NumpyRandom {
         }
     }
 
-    /// An endless source of coins, as `integers(2, dtype=bool)` tosses them in one call.
+    /// An endless source of random booleans, as from one call of `integers(2, dtype=bool)`.
     pub fn coins(&mut self) -> Coins<'_> {
         Coins { random: self, bits: 0, left: 0 }
     }

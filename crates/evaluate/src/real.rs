@@ -1,8 +1,8 @@
-//! Scores are computed twice as precisely for a corpus as for a resample of it.
+//! Scores in double precision for a corpus and in single precision for its resamples.
 //!
-//! sacreBLEU keeps the statistics of resamples in single precision, and `NumPy` 2 then does the
-//! arithmetic in single precision too. To get the same p-values the formulas of the metrics are
-//! written once, over this trait.
+//! sacreBLEU keeps the statistics of resamples in single precision, and `NumPy` 2 then computes in
+//! single precision, too. To get the same p-values, the formulas of the metrics are generic over
+//! this trait.
 
 use std::ops::{Add, Div, Mul, Sub};
 
@@ -39,7 +39,7 @@ impl Real for f64 {
     }
 }
 
-/// The mean, summed pairwise in blocks as `NumPy` does it, so that the last bits agree.
+/// The mean, summed pairwise in blocks as in `NumPy`, so that the last bits agree.
 pub(crate) fn mean<T: Real>(values: &[T]) -> T {
     pairwise_sum(values) / T::of(values.len() as f64)
 }

@@ -10,7 +10,7 @@ use crate::documents::Documents;
 /// One or several translations of every segment.
 #[derive(Clone, Debug)]
 pub struct References {
-    /// Per reference translation its lines; a segment may be missing in some of them.
+    /// The lines of each reference translation; a segment may be missing in some of them.
     streams: Vec<Vec<Option<String>>>,
 }
 
@@ -38,8 +38,8 @@ impl References {
         Self::new(vec![lines.into_iter().map(|line| Some(line.into())).collect()])
     }
 
-    /// Several reference translations, given one after the other. A segment that a translation lacks
-    /// is `None` (an empty string is a translation too, an empty one); every segment needs one.
+    /// Several reference translations. A segment that a translation lacks is `None` (an empty
+    /// string is an empty translation); every segment needs at least one.
     pub fn new(streams: Vec<Vec<Option<String>>>) -> Result<Self> {
         let Some(first) = streams.first() else {
             return Err(Error::new("no reference translation").remedy("give at least one"));
@@ -63,7 +63,7 @@ impl References {
         Ok(Self { streams })
     }
 
-    /// How many segments there are.
+    /// The number of segments.
     pub fn len(&self) -> usize {
         self.streams[0].len()
     }
@@ -95,8 +95,8 @@ impl References {
         }
     }
 
-    /// The references of whole documents: the lines of each joined by spaces. A reference
-    /// translation that lacks a line of a document is no reference of it.
+    /// The references of whole documents: the lines of each, joined by spaces. A reference
+    /// translation that lacks a line of a document is not used for it.
     pub fn of_documents(&self, documents: &Documents) -> Result<Self> {
         let streams: Vec<Vec<Option<String>>> = self
             .streams

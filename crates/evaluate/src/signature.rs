@@ -1,4 +1,4 @@
-//! Signatures: what a score depends on, in the words of sacreBLEU.
+//! Signatures: what a score depends on, in sacreBLEU's format.
 
 use std::fmt;
 
@@ -6,8 +6,8 @@ use crate::references::ReferenceCount;
 
 /// The release of sacreBLEU whose scores and signatures are reproduced.
 ///
-/// It stands in the `version` field, because a reader compares signatures to know whether two scores
-/// were computed in the same way; the fixture tests show that they are.
+/// It is in the `version` field, because signatures tell whether two scores were computed in the
+/// same way; the fixture tests show that they are.
 pub const SACREBLEU_VERSION: &str = "2.6.0";
 
 /// One `name:value` of a signature.
@@ -40,12 +40,12 @@ pub struct Signature {
 }
 
 impl Signature {
-    /// A signature without references and version, for what sacreBLEU does not have.
+    /// A signature without references and version, for scores that sacreBLEU does not have.
     pub fn custom(fields: Vec<Field>) -> Self {
         Self { fields }
     }
 
-    /// The signature of a score of sacreBLEU.
+    /// The signature of a score that sacreBLEU has.
     pub(crate) fn sacrebleu(
         references: ReferenceCount,
         test: Vec<Field>,

@@ -1,8 +1,8 @@
-//! Is one system better than another, or was it luck? Paired bootstrap resampling (Koehn, 2004)
-//! and paired approximate randomisation (Riezler and Maxwell, 2005).
+//! Significance tests between systems: paired bootstrap resampling (Koehn, 2004) and paired
+//! approximate randomisation (Riezler and Maxwell, 2005).
 //!
-//! Random choices, arithmetic and counting are those of sacreBLEU with `NumPy` 2, so p-values, means
-//! and intervals are the same numbers for the same seed.
+//! Random numbers, arithmetic and counting are those of sacreBLEU with `NumPy` 2, so p-values,
+//! means and intervals are the same for the same seed.
 
 use std::fmt;
 
@@ -19,7 +19,7 @@ use crate::signature::{Field, Signature};
 /// How chance is simulated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Resampling {
-    /// Test sets are drawn from the segments of the given one, with replacement.
+    /// Test sets are sampled from the segments of the given one, with replacement.
     Bootstrap,
     /// The outputs of the two systems are exchanged at random, segment by segment.
     Randomization,
@@ -39,14 +39,14 @@ impl fmt::Display for Resampling {
 pub struct PairedTest {
     /// How chance is simulated.
     pub resampling: Resampling,
-    /// How often.
+    /// The number of samples.
     pub samples: usize,
     /// The seed of the random generator.
     pub seed: u64,
 }
 
 impl PairedTest {
-    /// The seed that sacreBLEU uses unless told otherwise.
+    /// sacreBLEU's default seed.
     pub const SEED: u64 = 12345;
 
     /// 1,000 resamples.
@@ -59,7 +59,7 @@ impl PairedTest {
         Self { resampling: Resampling::Randomization, samples: 10_000, seed: Self::SEED }
     }
 
-    /// The fields of a signature that tell of the test.
+    /// The signature fields of the test.
     pub fn fields(&self) -> Vec<Field> {
         let name = match self.resampling {
             Resampling::Bootstrap => "bs",
@@ -71,13 +71,13 @@ impl PairedTest {
         ]
     }
 
-    /// The signature of a score that was tested.
+    /// The signature of a tested score.
     pub fn signature(&self, metric: &dyn Metric, references: ReferenceCount) -> Signature {
         Signature::sacrebleu(references, self.fields(), metric.fields())
     }
 }
 
-/// Where the score of a system lies if the test set is taken as one of many.
+/// The bootstrap interval of a system's score.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Interval {
     /// The mean over the resamples.
@@ -86,12 +86,12 @@ pub struct Interval {
     pub half_width: f64,
 }
 
-/// What a paired test found.
+/// The result of a paired test.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Comparison {
-    /// The score of the system less that of the baseline.
+    /// The score of the system minus that of the baseline.
     pub difference: f64,
-    /// How often chance alone makes a difference that is larger: small means significant.
+    /// How often chance alone gives a larger difference; small values are significant.
     pub p_value: f64,
     /// The interval of the system; only the bootstrap estimates one.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -160,8 +160,8 @@ pub fn interval(
 
 fn check(statistics: &Statistics, samples: usize) -> Result<()> {
     if samples == 0 {
-        return Err(Error::new("a significance test with 0 samples tests nothing")
-            .remedy("take 1,000 for the bootstrap or 10,000 for approximate randomisation"));
+        return Err(Error::new("a significance test needs at least 1 sample")
+            .remedy("use 1,000 for the bootstrap or 10,000 for approximate randomisation"));
     }
     if statistics.is_empty() || u32::try_from(statistics.len()).is_err() {
         return Err(Error::new(format!("cannot resample {} segments", statistics.len()))
@@ -170,13 +170,13 @@ fn check(statistics: &Statistics, samples: usize) -> Result<()> {
     Ok(())
 }
 
-/// Draws all resamples, one after the other, and scores them on all cores.
+/// Draws all resamples sequentially, and scores them on all cores.
 fn resample<T: Send>(
     test: PairedTest,
     segments: usize,
     score: impl Fn(&[u32]) -> T + Sync,
 ) -> Vec<T> {
-    /// Bounds the memory for indices to some megabytes.
+    /// Limits the memory for indices to a few megabytes.
     const INDICES_AT_ONCE: usize = 1 << 21;
     let at_once = (INDICES_AT_ONCE / segments).clamp(1, test.samples);
     let mut random = NumpyRandom::new(test.seed);
@@ -201,7 +201,7 @@ fn bootstrap_score(metric: &dyn Metric, statistics: &Statistics, indices: &[u32]
     metric.resample_score(&sums)
 }
 
-/// The scores of all resamples in the precision that an array of them has in `NumPy`.
+/// The scores of all resamples, in the precision of the `NumPy` array of them.
 enum Scores {
     Single(Vec<f32>),
     Double(Vec<f64>),
@@ -250,7 +250,8 @@ fn bootstrap_comparison<T: Real>(difference: f64, baseline: &[T], system: &[T]) 
         .zip(system)
         .map(|(&baseline, &system)| T::of((system - baseline).wide().abs()))
         .collect();
-    // Under the null hypothesis differences scatter around 0 as they now do around their mean.
+    // Under the null hypothesis, differences are distributed around 0 as they are around their
+    // mean.
     let center = mean(&differences);
     let threshold = T::of(difference.abs());
     let larger = differences.iter().filter(|&&value| value - center > threshold).count();
@@ -268,7 +269,7 @@ fn randomization(
     test: PairedTest,
     difference: f64,
 ) -> f64 {
-    /// Bounds the memory for coins to some megabytes.
+    /// Limits the memory for coins to a few megabytes.
     const COINS_AT_ONCE: usize = 1 << 22;
     let segments = baseline.len();
     let at_once = (COINS_AT_ONCE / segments).clamp(1, test.samples);
@@ -309,7 +310,7 @@ fn exchanged_difference(
     (metric.score(&first) - metric.score(&second)).abs()
 }
 
-/// One is added on both sides so that the level of the test is never understated.
+/// Adds one to both counts, so that p-values are never too small.
 fn p_value(larger: usize, samples: usize) -> f64 {
     (larger + 1) as f64 / (samples + 1) as f64
 }

@@ -1,14 +1,14 @@
-//! White space as Python's `str` sees it, because the scores to be matched are computed by Python.
+//! White space as Python's `str` defines it, because the scores to be matched come from Python.
 //!
-//! Python counts the four information separators U+001C to U+001F as white space, Unicode's
-//! `White_Space` property (and with it Rust) does not. Everything else is the same.
+//! Python counts the four information separators U+001C to U+001F as white space; Unicode's
+//! `White_Space` property (and so Rust) does not. Everything else is the same.
 
 /// Whether Python's `str.split` would split at this character.
 pub fn is_space(character: char) -> bool {
     character.is_whitespace() || matches!(character, '\u{1c}'..='\u{1f}')
 }
 
-/// The words between white space; never an empty one.
+/// The words between white space; none is empty.
 pub fn words(line: &str) -> impl Iterator<Item = &str> {
     line.split(is_space).filter(|word| !word.is_empty())
 }

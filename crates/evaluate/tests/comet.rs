@@ -131,7 +131,7 @@ fn context_matters_and_none_is_the_same_as_plain() {
 }
 
 #[test]
-fn what_is_too_long_is_reported() {
+fn truncated_texts_are_reported() {
     let (comet, expected) = (open("sparsemax"), expected());
     let cut = score(&comet, &expected, None).cut;
     let long = expected.tokens.iter().position(|ids| ids.len() > expected.longest).unwrap();
@@ -144,7 +144,7 @@ fn what_is_too_long_is_reported() {
 }
 
 #[test]
-fn settings_come_from_the_checkpoint_where_there_is_no_hparams_yaml() {
+fn settings_come_from_the_checkpoint_without_hparams_yaml() {
     let folder = directory("sparsemax");
     fs::remove_file(folder.path().join("hparams.yaml")).unwrap();
     let comet = Comet::open(folder.path(), &Device::flex()).unwrap();
@@ -163,7 +163,7 @@ fn broken_directories_are_refused_with_the_remedy() {
     let remove =
         |name: &'static str| move |folder: &Path| fs::remove_file(folder.join(name)).unwrap();
     let error = refused("layer-norm", &remove("hparams.yaml"));
-    assert!(error.contains("hparams.yaml: not there; copy it"), "{error}");
+    assert!(error.contains("hparams.yaml: missing; copy it"), "{error}");
     let error = refused("sparsemax", &remove("sentencepiece.bpe.model"));
     assert!(error.contains("no sentencepiece.bpe.model here"), "{error}");
     let error = refused("sparsemax", &remove("config.json"));
@@ -179,7 +179,7 @@ fn broken_directories_are_refused_with_the_remedy() {
 }
 
 #[test]
-fn damaged_weights_are_an_error_or_read_and_never_a_panic() {
+fn damaged_weights_never_panic() {
     let device = Device::flex();
     for (variant, file) in
         [("sparsemax", "checkpoints/model.ckpt"), ("layer-norm", "model.safetensors")]
@@ -197,7 +197,8 @@ fn damaged_weights_are_an_error_or_read_and_never_a_panic() {
             let place = abridge_model::random::value(flip, 0) as usize % bytes.len();
             bytes[place] ^= 1 << (flip % 8);
             fs::write(&path, bytes).unwrap();
-            // A bit of a weight is another weight; anything else is an error that names the file.
+            // A flipped bit in a weight goes unnoticed; anything else is an error that names the
+            // file.
             if let Err(error) = Comet::open(folder.path(), &device) {
                 assert!(error.to_string().contains("model."), "{error}");
             }

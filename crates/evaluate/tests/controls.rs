@@ -1,4 +1,4 @@
-//! A model that ignores what its context says gets no gain from any report.
+//! No report shows a gain for a model that ignores the content of its context.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use abridge_corpus::practice::{Practice, PracticeConfig, generate};
@@ -24,7 +24,7 @@ fn practice() -> Practice {
     generate(&config).unwrap()
 }
 
-/// A network whose weights, those of the memory included, are random.
+/// A network with random weights, including those of the memory.
 fn random_memory(practice: &Practice, preset: Preset, seed: u64) -> Translator {
     let documents = practice.test.iter().flat_map(|document| &document.segments);
     let lines: Vec<String> = documents
@@ -84,14 +84,14 @@ fn a_control_that_changes_nothing_has_the_same_scores() {
     set.items.truncate(30);
     limit_context(&mut set, 1);
     let translator = random_memory(&practice, Preset::Grouping, 5);
-    // One sentence in a memory of two: alone it is the nearest, mirrored it stands furthest away.
+    // One sentence in a memory of two: it is the nearest; mirrored, it is the furthest.
     let controls = [Control::Only(1), Control::Only(2), Control::None, Control::Mirrored];
     let beside = Controls { controls: &controls, seed: 1 };
     let scores = score_with_controls(&translator, &set, beside, None, &mut |_| {}).unwrap();
     let [truth, nearest, second, none, mirrored] = &scores[..] else { panic!("five lists") };
     assert_eq!(truth, nearest);
     for item in 0..set.items.len() {
-        assert!((second[item][0] - none[item][0]).abs() < 1e-6, "nothing stands two back");
+        assert!((second[item][0] - none[item][0]).abs() < 1e-6, "there is no second sentence");
         let moved = (mirrored[item][0] - truth[item][0]).abs();
         assert_eq!(moved > 0.0, !set.items[item].context.is_empty(), "the slot matters");
     }

@@ -1,5 +1,5 @@
-//! Scores equal those of the package `ctxpro` 0.0.5 on the same translations. The invented sets and
-//! the package's figures are made by `fixtures/ctxpro/make.py`.
+//! Scores equal those of the package `ctxpro` 0.0.5 on the same translations.
+//! `fixtures/ctxpro/make.py` makes the invented sets and the package's scores.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use std::collections::BTreeMap;
@@ -9,7 +9,7 @@ use abridge_corpus::CtxProSet;
 use abridge_evaluate::CtxProReport;
 
 #[test]
-fn scores_are_those_of_the_package() {
+fn scores_equal_those_of_the_package() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/ctxpro");
     for (language, examples) in [("de", 22), ("fr", 13), ("pt", 9)] {
         let set = CtxProSet::read(&folder.join(format!("invented.en-{language}"))).unwrap();

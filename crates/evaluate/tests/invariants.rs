@@ -1,4 +1,4 @@
-//! What must hold for any text: no panic, finite scores, and no influence of threads or order.
+//! Invariants for any text: no panic, finite scores, and no influence of threads or order.
 
 // A test that cannot be set up must fail.
 #![allow(clippy::unwrap_used)]
@@ -26,7 +26,7 @@ fn metrics() -> Vec<Box<dyn TextMetric>> {
     metrics
 }
 
-/// Any characters, and often those that tokenisers treat in a special way.
+/// Any characters, and often those that tokenisers treat specially.
 fn line() -> impl Strategy<Value = String> {
     prop_oneof![
         any::<String>(),
@@ -65,7 +65,7 @@ proptest! {
         for metric in metrics() {
             let counts = Statistics::collect(metric.as_ref(), &[text.as_str()], &references).unwrap();
             let score = metric.score(&counts.sums());
-            // With epsilon smoothing orders that are longer than the text lower the score.
+            // With epsilon smoothing, orders longer than the text lower the score.
             let is_plain_chrf = metric.fields()[1].name == "eff" && metric.fields()[1].value == "yes";
             if is_plain_chrf && text.chars().any(|c| !whitespace::is_space(c)) {
                 prop_assert!((score - 100.0).abs() < 1e-9, "{}: {score}", metric.name());

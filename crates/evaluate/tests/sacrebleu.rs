@@ -1,5 +1,5 @@
-//! Equality with sacreBLEU: against numbers it wrote (`fixtures/sacrebleu.json`, made by
-//! `fixtures/make_fixture.py`), and live where Python has it.
+//! Equality with sacreBLEU: with its recorded scores (`fixtures/sacrebleu.json`, made by
+//! `fixtures/make_fixture.py`), and live if it is installed.
 
 // A fixture that cannot be read must fail the test.
 #![allow(clippy::unwrap_used)]
@@ -128,7 +128,7 @@ fn near(ours: f64, theirs: f64) -> bool {
     (ours - theirs).abs() <= TOLERANCE
 }
 
-/// The signature without its version, which a live sacreBLEU may have in a newer form.
+/// The signature without its version, which may be newer in a live sacreBLEU.
 fn without_version(text: &str) -> String {
     let Some((before, after)) = text.split_once("version:") else { return text.to_owned() };
     format!(
@@ -259,8 +259,8 @@ fn equals_a_live_sacrebleu_on_fresh_texts() {
             return;
         }
     };
-    // A new text with every release of ours and theirs would be chance; the process id is enough to
-    // see new texts over time, and the message says how to get the same ones again.
+    // The process id as the seed gives new texts over time; the message tells how to get the same
+    // ones again.
     let seed = std::env::var("SACREBLEU_FIXTURE_SEED")
         .ok()
         .and_then(|seed| seed.parse().ok())

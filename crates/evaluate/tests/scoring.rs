@@ -49,7 +49,7 @@ fn set(items: usize) -> ContrastiveSet {
 }
 
 #[test]
-fn a_run_that_was_stopped_goes_on_where_it_was() {
+fn an_interrupted_run_resumes() {
     let folder = tempfile::tempdir().unwrap();
     let translator = translator(folder.path());
     let set = set(230);
@@ -70,7 +70,7 @@ fn a_run_that_was_stopped_goes_on_where_it_was() {
     assert_eq!(found.unwrap(), all);
     assert_eq!(done, [150, 80]);
 
-    // All is there: nothing is computed.
+    // All scores exist, so nothing is computed.
     done.clear();
     score_set(&translator, &set, Some((&part, &identity)), &mut |count| done.push(count)).unwrap();
     assert_eq!(done, [230]);
@@ -81,7 +81,7 @@ fn a_run_that_was_stopped_goes_on_where_it_was() {
 }
 
 #[test]
-fn neighbours_change_no_score_and_context_does() {
+fn scores_depend_on_context_and_not_on_the_batch() {
     let folder = tempfile::tempdir().unwrap();
     let translator = translator(folder.path());
     let set = set(12);

@@ -11,9 +11,9 @@ use super::hparams::Layer;
 use super::tokens::Input;
 use super::weights::{Linear, Norm, Weights};
 
-/// Positions are counted from behind the id of padding.
+/// Positions start after the padding id.
 pub const FIRST_POSITION: usize = 2;
-/// Below the variance of a sentence's states, as in COMET.
+/// Added to the variance of a sentence's states, as in COMET.
 const MIXTURE_EPSILON: f64 = 1e-12;
 
 /// The encoder, up to one embedding per input.
@@ -84,7 +84,7 @@ impl Encoder {
         Ok(Self { words, positions, norm, layers, heads, choice, device: device.clone() })
     }
 
-    /// One embedding per input: the mean over its tokens of the layers' mixture.
+    /// One embedding per input: the mean of the mixed layers over its tokens.
     ///
     /// # Shapes
     /// - result: `[inputs, width]`
@@ -105,7 +105,7 @@ impl Encoder {
             states = layer.forward(states, &layout, self.heads);
             mixture.add(index + 1, &states);
         }
-        // A layer that does not exist was refused when the model was opened.
+        // Nonexistent layers were rejected when the model was opened.
         let mixed = mixture.sum.unwrap_or(states);
         let mut means = vec![0.0f32; segments.rows()];
         for (input, range) in inputs.iter().zip(segments.ranges()) {
@@ -144,12 +144,12 @@ impl EncoderLayer {
     }
 }
 
-/// Means over sentences, and the way back to their tokens.
+/// Computes means over sentences, and maps them back to tokens.
 struct Sentences<'a> {
     segments: &'a Segments,
-    /// `[tokens, 1]`, one over the length of each token's sentence.
+    /// `[tokens, 1]`, the inverse length of each token's sentence.
     shares: Tensor<2>,
-    /// `[tokens]`, the number of each token's sentence.
+    /// `[tokens]`, the index of each token's sentence.
     of_token: Tensor<1, Int>,
 }
 

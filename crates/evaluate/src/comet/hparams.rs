@@ -14,9 +14,9 @@ pub struct HyperParameters {
     pub encoder: String,
     /// Which states of the encoder make an embedding.
     pub layer: Layer,
-    /// The function between the hidden layers of the estimator.
+    /// The activation of the estimator's hidden layers.
     pub activation: Activation,
-    /// The function behind its last layer.
+    /// The activation after its last layer.
     pub final_activation: Option<Activation>,
 }
 
@@ -25,16 +25,16 @@ pub struct HyperParameters {
 pub enum Layer {
     /// A learned mixture of all layers.
     Mix {
-        /// What makes weights of the learned scalars.
+        /// Turns the learned scalars into weights.
         transformation: Normaliser,
         /// Whether each layer's states are normalised over the sentence first.
         layer_norm: bool,
     },
-    /// One layer; 0 are the embeddings.
+    /// One layer; 0 is the embeddings.
     One(usize),
 }
 
-/// A function of single values.
+/// An elementwise activation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Activation {
     /// The hyperbolic tangent.
@@ -43,12 +43,12 @@ pub enum Activation {
     Sigmoid,
 }
 
-/// A value as far as the settings need it.
+/// A value of a setting.
 #[derive(Clone, Debug, PartialEq)]
 enum Value {
     Text(String),
     Nothing,
-    /// A list or something nested, which no setting read here is.
+    /// A list or nested value, which is not used.
     Other,
 }
 
@@ -60,8 +60,8 @@ impl HyperParameters {
         Self::new(&flat_yaml(&text), file)
     }
 
-    /// Reads the `hyper_parameters` that Lightning stores in a checkpoint. The pickle is read, never
-    /// run: only text, numbers, truth values and nothing are taken from it.
+    /// Reads the `hyper_parameters` that Lightning stores in a checkpoint. The pickle is parsed,
+    /// never executed: only strings, numbers, booleans and None are read.
     pub fn from_checkpoint(file: &Path) -> Result<Self, Error> {
         let value = PytorchReader::read_pickle_data(file, Some("hyper_parameters"));
         let value = value.map_err(|error| {
@@ -73,7 +73,7 @@ impl HyperParameters {
             )
         })?;
         let PickleValue::Dict(dictionary) = value else {
-            return Err(broken(file, "its hyper_parameters are no dictionary".to_owned()));
+            return Err(broken(file, "its hyper_parameters are not a dictionary".to_owned()));
         };
         let values = dictionary.into_iter().map(|(key, value)| {
             let value = match value {
@@ -111,8 +111,8 @@ impl HyperParameters {
             "mix" => Layer::Mix {
                 transformation: match text("layer_transformation", "softmax").as_str() {
                     "sparsemax" => Normaliser::Sparsemax,
-                    // By this name published settings say that the model was trained and is used
-                    // with softmax, whatever its checkpoint claims.
+                    // In published settings, this name means that the model uses softmax, whatever
+                    // its checkpoint claims.
                     "softmax" | "sparsemax_patch" => Normaliser::Softmax,
                     other => {
                         let problem = format!("layer_transformation is {other}");
@@ -142,8 +142,8 @@ impl HyperParameters {
     }
 }
 
-/// The `key: value` lines of a YAML file. Lists and nested values, which the settings that matter
-/// do not have, stand indented or behind a dash and are passed over.
+/// The `key: value` lines of a YAML file. Lists and nested values, which are indented or begin with
+/// a dash, are not needed and skipped.
 fn flat_yaml(text: &str) -> BTreeMap<String, Value> {
     let mut values = BTreeMap::new();
     for line in text.lines() {
@@ -193,7 +193,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_supported_is_refused_by_name() {
+    fn unsupported_settings_are_refused_by_name() {
         for (text, wanted) in [
             ("class_identifier: unified_metric", "class_identifier is unified_metric"),
             ("encoder_model: BERT", "encoder_model is BERT"),

@@ -1,4 +1,4 @@
-//! COMET among the other metrics of a report: the mean of the lines' scores.
+//! COMET as a metric of a report: the mean of the lines' scores.
 
 use crate::metric::{Metric, ResampleScore};
 use crate::signature::Field;
@@ -6,13 +6,13 @@ use crate::signature::Field;
 /// The scores of one or several systems, computed beforehand.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CometMetric {
-    /// The model, as [`super::Comet::signature_name`] has it.
+    /// The model, as in [`super::Comet::signature_name`].
     pub model: String,
-    /// How many sentences before were read; 0 for plain COMET.
+    /// The context size; 0 for plain COMET.
     pub context: usize,
-    /// Per system the scores of its lines.
+    /// The scores of each system's lines.
     pub systems: Vec<Vec<f64>>,
-    /// How many texts lost their end.
+    /// The number of truncated texts.
     pub cut: usize,
 }
 

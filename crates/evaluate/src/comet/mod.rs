@@ -1,12 +1,13 @@
-//! COMET (Rei et al., 2020 and 2022): a learned metric that reads source, translation and reference.
+//! COMET (Rei et al., 2020 and 2022): a learned metric of source, translation and reference.
 //!
 //! An XLM-RoBERTa encoder embeds each of the three texts: layer-wise attention mixes the states of
-//! its layers, and their mean over the tokens is the embedding. A feed-forward estimator reads the
-//! embeddings of translation and reference, and products and differences with both.
+//! its layers, and their mean over the tokens is the embedding. The input of a feed-forward
+//! estimator is the embeddings of translation and reference, and the products and differences of
+//! the translation's embedding with those of source and reference.
 //!
-//! With context (`DocCOMET`, Vernikos et al., 2022), the sentences before stand in front of each
-//! text, with a separator between, and the mean leaves them out. The translation's context is that
-//! of the reference, so that an earlier mistake is not counted again.
+//! With context (`DocCOMET`, Vernikos et al., 2022), the previous sentences are prepended to each
+//! text with separators, and the mean leaves them out. The translation's context is that of the
+//! reference, so that an earlier mistake is not counted again.
 
 mod encoder;
 mod hparams;
@@ -29,9 +30,9 @@ use weights::{Linear, Weights};
 
 pub use metric::CometMetric;
 
-/// Segments that are embedded before any of them is scored.
+/// Segments embedded and scored at once.
 const CHUNK: usize = 512;
-/// Tokens of a batch, unless asked for otherwise.
+/// The default number of tokens per batch.
 const BATCH_TOKENS: usize = 4096;
 
 /// A COMET model.
@@ -48,7 +49,7 @@ pub struct Comet {
     device: Device,
 }
 
-/// What is scored.
+/// The texts to score.
 #[derive(Clone, Copy, Debug)]
 pub struct CometTexts<'a> {
     /// The source, line by line.
@@ -57,16 +58,16 @@ pub struct CometTexts<'a> {
     pub references: &'a [String],
     /// The translations of one or several systems.
     pub systems: &'a [&'a [String]],
-    /// Which lines make a document, and how many sentences before are read.
+    /// The documents and the context size.
     pub context: Option<(&'a Documents, usize)>,
 }
 
 /// The score of every line.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CometScores {
-    /// Per system the scores of its lines.
+    /// The scores of each system's lines.
     pub systems: Vec<Vec<f64>>,
-    /// Which texts were too long for the model and lost their end.
+    /// The texts that were too long for the model and were truncated.
     pub cut: Vec<CutText>,
 }
 
@@ -77,9 +78,9 @@ pub struct CutText {
     pub line: usize,
     /// Which of the texts.
     pub side: Side,
-    /// How many tokens it has, its context included.
+    /// The number of its tokens, including its context.
     pub tokens: usize,
-    /// How many of them the model reads.
+    /// The number of tokens that the model reads.
     pub read: usize,
 }
 
@@ -95,9 +96,10 @@ pub enum Side {
 }
 
 impl Comet {
-    /// Opens a directory with `hparams.yaml`, the weights (`checkpoints/model.ckpt`, `model.ckpt` or
-    /// `model.safetensors`) and `sentencepiece.bpe.model`. A `config.json` of the encoder tells its
-    /// heads, which no weight does; for the published encoders they are known.
+    /// Opens a directory with `hparams.yaml`, the weights (`checkpoints/model.ckpt`, `model.ckpt`
+    /// or `model.safetensors`) and `sentencepiece.bpe.model`. The encoder's `config.json` gives its
+    /// number of attention heads, which cannot be read from the weights; it is optional for
+    /// published encoders.
     pub fn open(directory: &Path, device: &Device) -> Result<Self> {
         let weights_file = find(
             directory,
@@ -110,7 +112,7 @@ impl Comet {
         } else if weights_file.extension().is_some_and(|ending| ending == "ckpt") {
             HyperParameters::from_checkpoint(&weights_file)?
         } else {
-            return Err(broken(&settings, "not there; copy it from the original model".to_owned()));
+            return Err(broken(&settings, "missing; copy it from the original model".to_owned()));
         };
         let pieces_file = find(
             directory,
@@ -122,10 +124,10 @@ impl Comet {
         if let Layer::One(layer) = settings.layer
             && layer > weights.sizes.layers
         {
-            let problem = format!("layer {layer} of an encoder with {}", weights.sizes.layers);
+            let problem = format!("layer is {layer}, but there are {}", weights.sizes.layers);
             return Err(broken(&weights_file, problem));
         }
-        // As in COMET, two positions less than there are.
+        // As in COMET, two fewer than there are positions.
         let longest = weights.sizes.positions - FIRST_POSITION - 2;
         let tokens = Tokens::open(&pieces_file, longest)
             .map_err(|error| broken(&pieces_file, error.to_string()))?;
@@ -133,7 +135,7 @@ impl Comet {
             return Err(broken(
                 &pieces_file,
                 format!(
-                    "it has {} ids, but the weights are for {}; take the one of the encoder",
+                    "it has {} ids, but the weights have {}; use the one of the encoder",
                     tokens.vocabulary_size(),
                     weights.sizes.vocabulary
                 ),
@@ -156,23 +158,23 @@ impl Comet {
         })
     }
 
-    /// The same, with batches of this many tokens. It changes speed and memory, not the scores.
+    /// The same, with batches of this many tokens. This affects speed and memory, not the scores.
     #[must_use]
     pub fn with_batch_tokens(self, batch_tokens: usize) -> Self {
         Self { batch_tokens, ..self }
     }
 
-    /// What the scores of this model are called in a signature: its directory and its hash.
+    /// The model's name in signatures: its directory and its hash.
     pub fn signature_name(&self) -> String {
         format!("{}@{}", self.name, crate::hash::short(&self.hash))
     }
 
-    /// The ids of a text, as the encoder reads them.
+    /// The ids of a text for the encoder.
     pub fn ids(&self, text: &str) -> Vec<u32> {
         self.tokens.encode(&[], text).ids
     }
 
-    /// Scores every line of every system. `done` hears how many lines are finished.
+    /// Scores every line of every system. `done` is called with the number of finished lines.
     ///
     /// All texts must have as many lines as the source.
     pub fn score(&self, texts: &CometTexts<'_>, done: &mut dyn FnMut(usize)) -> CometScores {
@@ -228,10 +230,10 @@ impl Comet {
             .collect()
     }
 
-    /// Embeds every different input once.
+    /// Embeds every distinct input once.
     fn embed<'a>(&self, inputs: impl Iterator<Item = &'a Input>) -> Embedded<'a> {
         let mut places: BTreeMap<&Input, usize> = inputs.map(|input| (input, 0)).collect();
-        // Of similar length together, so that attention pads little.
+        // Sorted by length, so that attention needs little padding.
         let mut order: Vec<&Input> = places.keys().copied().collect();
         order.sort_by_key(|input| input.ids.len());
         for (place, input) in order.iter().enumerate() {
@@ -287,10 +289,10 @@ impl Comet {
     }
 }
 
-/// The embeddings of different inputs.
+/// The embeddings of distinct inputs.
 struct Embedded<'a> {
     places: BTreeMap<&'a Input, usize>,
-    /// `[different inputs, width]`
+    /// `[distinct inputs, width]`
     rows: Tensor<2>,
 }
 
@@ -342,7 +344,8 @@ fn heads(directory: &Path, encoder: &str, width: usize) -> Result<usize, Error> 
         None => Err(broken(
             &file,
             format!(
-                "it does not tell the attention heads of {encoder}; copy the config.json of that encoder"
+                "it does not give the attention heads of {encoder}; copy the config.json of \
+                 that encoder"
             ),
         )),
     }

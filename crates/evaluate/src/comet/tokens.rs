@@ -6,7 +6,7 @@ use abridge_corpus::tokenizer::sentencepiece::Imported;
 
 /// The start of every input.
 pub const START: u32 = 0;
-/// The end of every input, and what stands between sentences.
+/// The end of every input, and the separator between sentences.
 pub const SEPARATOR: u32 = 2;
 const UNKNOWN: u32 = 3;
 /// XLM-RoBERTa's ids begin with four special tokens, SentencePiece's with three.
@@ -17,13 +17,13 @@ const OFFSET: u32 = 1;
 pub struct Input {
     /// The ids, from [`START`] to the last [`SEPARATOR`].
     pub ids: Vec<u32>,
-    /// How many ids there would be if none had been cut off.
+    /// The number of ids before truncation.
     pub full_length: usize,
 }
 
 impl Input {
-    /// The places that the embedding is the mean of: all, but with context only the start and what
-    /// follows the context.
+    /// The positions over which the embedding is the mean: all; with context, only the start and
+    /// what follows the context.
     pub fn pooled(&self) -> impl Iterator<Item = usize> + '_ {
         let separators: Vec<usize> =
             (0..self.ids.len()).filter(|&place| self.ids[place] == SEPARATOR).collect();
@@ -48,12 +48,13 @@ impl Tokens {
         Ok(Self { pieces: Imported::read(file, None)?, longest })
     }
 
-    /// The number of ids, the one for masks included.
+    /// The number of ids, including the mask.
     pub fn vocabulary_size(&self) -> usize {
         self.pieces.native_size() + OFFSET as usize + 1
     }
 
-    /// A sentence after its context, oldest first. As in COMET, what is too long loses its end.
+    /// A sentence after its context, oldest first. As in COMET, a long input is truncated at the
+    /// end.
     pub fn encode(&self, context: &[String], sentence: &str) -> Input {
         let mut ids = vec![START];
         for text in context {

@@ -1,4 +1,4 @@
-//! The weights of a COMET model by their names in its checkpoint, checked before they are read.
+//! The weights of a COMET model by their names in the checkpoint, validated before they are read.
 
 use std::path::Path;
 
@@ -9,14 +9,14 @@ use burn::tensor::{Device, Tensor, TensorData};
 
 use super::hparams::{Layer, broken};
 
-/// The sizes of a network, as its weights tell them.
+/// The sizes of a network, taken from its weights.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Sizes {
-    /// Ids.
+    /// The vocabulary size.
     pub vocabulary: usize,
-    /// Channels of a state.
+    /// The width of a state.
     pub width: usize,
-    /// Rows of the table of positions.
+    /// Rows of the position table.
     pub positions: usize,
     /// Layers of the encoder.
     pub layers: usize,
@@ -74,12 +74,12 @@ pub struct Weights<'a> {
 }
 
 const EMBEDDINGS: &str = "encoder.model.embeddings";
-/// Two stand before the first word, and an input has a start and an end.
+/// Two are reserved before the first word, and an input has a start and an end.
 const FEWEST_POSITIONS: usize = 6;
 const LAYERS: &str = "encoder.model.encoder.layer";
 
 impl<'a> Weights<'a> {
-    /// Opens a file and checks the names and shapes of all weights that will be used.
+    /// Opens a file and checks the names and shapes of all weights that are used.
     pub fn open(path: &Path, layer: Layer, device: &'a Device) -> Result<Self> {
         let file = TensorFile::open(path)?;
         let sizes = Sizes::of(&file)?;
@@ -101,7 +101,7 @@ impl<'a> Weights<'a> {
         }
     }
 
-    /// The table of the words, of the positions, and what is added to all of them.
+    /// The tables of words and positions, and the normalisation; the token type is already added.
     pub fn embeddings(&self) -> Result<(Tensor<2>, Tensor<2>, Norm)> {
         let words = self.tensor(&format!("{EMBEDDINGS}.word_embeddings.weight"))?;
         let positions: Tensor<2> =
@@ -110,7 +110,7 @@ impl<'a> Weights<'a> {
         Ok((words, positions + kind, self.norm(&format!("{EMBEDDINGS}.LayerNorm"))?))
     }
 
-    /// A linear part of an encoder layer.
+    /// A linear layer of an encoder layer.
     pub fn layer_linear(&self, layer: usize, name: &str) -> Result<Linear> {
         self.linear(&format!("{LAYERS}.{layer}.{name}"))
     }
@@ -120,7 +120,7 @@ impl<'a> Weights<'a> {
         self.norm(&format!("{LAYERS}.{layer}.{name}"))
     }
 
-    /// The scalars of the layers, `[1, layers + 1]`, and the factor of their mixture.
+    /// The scalars of the layers, `[1, layers + 1]`, and the scale of their mixture.
     pub fn mixture(&self) -> Result<(Tensor<2>, f64)> {
         let mut scalars = Vec::new();
         for layer in 0..=self.sizes.layers {
@@ -141,7 +141,7 @@ impl<'a> Weights<'a> {
 
     fn linear(&self, name: &str) -> Result<Linear> {
         let stored: Tensor<2> = self.tensor(&format!("{name}.weight"))?;
-        // Copied in the order in which products read it.
+        // Copied into the order in which matrix products read it.
         let [outputs, inputs] = stored.dims();
         let data: Vec<f32> = stored.transpose().into_data().iter::<f32>().collect();
         let weight = Tensor::from_data(TensorData::new(data, [inputs, outputs]), self.device);
@@ -160,7 +160,7 @@ impl<'a> Weights<'a> {
     }
 }
 
-/// A linear layer, its activation and its dropout count as three.
+/// In the checkpoint, a linear layer, its activation and its dropout count as three layers.
 fn estimator_layer(layer: usize) -> String {
     format!("estimator.ff.{}", 3 * layer)
 }
@@ -187,7 +187,7 @@ impl Sizes {
             estimator.push(outputs);
         }
         if width == 0 || positions < FEWEST_POSITIONS {
-            let problem = format!("a width of {width} and {positions} positions are no encoder");
+            let problem = format!("no encoder has a width of {width} and {positions} positions");
             return Err(broken(file.path(), problem));
         }
         Ok(Self { vocabulary, width, positions, layers, feed_forward, estimator })
@@ -237,5 +237,5 @@ impl Sizes {
 }
 
 fn not_comet(file: &Path, name: &str) -> Error {
-    broken(file, format!("no matrix {name}; give a COMET model as wmt22-comet-da"))
+    broken(file, format!("no matrix {name}; give a COMET model such as wmt22-comet-da"))
 }

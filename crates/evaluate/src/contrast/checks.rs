@@ -1,10 +1,10 @@
-//! Sets that do not fit the model are refused before anything is computed.
+//! Rejects sets that do not fit the model before anything is computed.
 
 use abridge_corpus::{ContrastiveSet, Error, Result};
 
 use crate::pronoun::PronounLanguage;
 
-/// A set whose pronouns are this much another language's is of that language.
+/// A set is in another language if at least this share of its pronouns is.
 const CLEARLY: f64 = 0.9;
 
 /// Keeps the nearest sentences of every context.
@@ -14,7 +14,7 @@ pub fn limit_context(set: &mut ContrastiveSet, size: usize) {
     }
 }
 
-/// Refuses a model that looks further back than any example of the set has sentences.
+/// Rejects a model with a larger context size than any example of the set has sentences.
 pub fn check_context(set: &ContrastiveSet, size: usize) -> Result<()> {
     let most = set.longest_context();
     if most >= size {
@@ -28,17 +28,19 @@ pub fn check_context(set: &ContrastiveSet, size: usize) -> Result<()> {
         sentences(most)
     ))
     .remedy(format!(
-        "give the set's documents with --documents, or say with --context-size {most} that less is \
-         meant"
+        "give the set's documents with --documents, or ask for less context with --context-size \
+         {most}"
     )))
 }
 
-/// Refuses a set in other languages than the model's, as far as it can be known: from the languages
-/// that the model was trained on, and from the pronouns of the set.
+/// Rejects a set in other languages than the model's, judging by the languages that the model was
+/// trained on and by the pronouns of the set.
 pub fn check_languages(set: &ContrastiveSet, pair: &str, model: Option<&str>) -> Result<()> {
     if let Some(model) = model.filter(|model| *model != pair) {
         return Err(Error::new(format!("the model translates {model}, but the set is {pair}"))
-            .remedy("give a set of the model's languages, or its languages with --languages"));
+            .remedy(
+                "give a set in the model's languages, or name the set's languages with --languages",
+            ));
     }
     let target = pair.rsplit('-').next().unwrap_or(pair);
     let Ok(declared) = target.parse::<PronounLanguage>() else { return Ok(()) };
@@ -52,7 +54,7 @@ pub fn check_languages(set: &ContrastiveSet, pair: &str, model: Option<&str>) ->
         .find(|&language| share(language) > CLEARLY && share(declared) < 1.0 - CLEARLY);
     match other {
         Some(other) => Err(Error::new(format!(
-            "the set's pronouns are those of `{other}`, but its target language is given as \
+            "the set's pronouns are those of `{other}`, but its declared target language is \
              `{declared}`"
         ))
         .remedy("give the set's languages with --languages, and a model that translates them")),
@@ -75,7 +77,7 @@ mod tests {
     }
 
     #[test]
-    fn less_context_than_the_model_reads_must_be_asked_for() {
+    fn less_context_than_the_models_must_be_requested() {
         assert!(check_context(&set(&["er"], 3), 3).is_ok());
         let error = check_context(&set(&["er"], 1), 3).unwrap_err().to_string();
         assert!(

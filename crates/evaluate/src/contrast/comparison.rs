@@ -1,4 +1,4 @@
-//! Two models on the same set: where only one of them is right.
+//! Compares two models on the same set by the items that only one of them gets right.
 
 use abridge_corpus::ContrastiveSet;
 use serde::Serialize;
@@ -8,7 +8,7 @@ use super::report::{Accuracy, classes, is_preferred};
 use crate::controls::MeanDifference;
 use crate::holm::holm;
 
-/// Two models compared, in total and by what the items say about themselves.
+/// Two models compared, in total, by distance and by pronoun.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ContrastiveComparison {
     /// All items, then by distance, then by pronoun.
@@ -32,15 +32,15 @@ pub struct ComparisonRow {
     pub holm: f64,
 }
 
-/// `McNemar`'s exact test: of the items on which only one model is right, each is a fair coin if the
-/// models are equally good.
+/// `McNemar`'s exact test: if the models are equally good, each item that only one of them gets
+/// right is a fair coin toss.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct McNemar {
     /// Items on which only the first model is right.
     pub only_first: usize,
     /// Items on which only the second model is right.
     pub only_second: usize,
-    /// How probable a split at least as uneven is by chance (two-sided).
+    /// The probability of a split at least as uneven by chance (two-sided).
     pub p_value: f64,
 }
 
@@ -48,8 +48,8 @@ impl McNemar {
     /// The test for these two counts.
     pub fn new(only_first: usize, only_second: usize) -> Self {
         let (n, k) = (only_first + only_second, only_first.min(only_second));
-        // Terms of the binomial distribution up to k grow, so the last is the largest; logarithms
-        // keep 2⁻ⁿ from vanishing.
+        // Terms of the binomial distribution grow up to k, so the last is the largest; logarithms
+        // avoid underflow of 2⁻ⁿ.
         let mut logarithms = vec![-(n as f64) * std::f64::consts::LN_2];
         for i in 0..k {
             let last = logarithms[i];

@@ -1,4 +1,4 @@
-//! What a contrastive set consists of: no accuracy can be read without it.
+//! The composition of a contrastive set, which is needed to interpret an accuracy.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -8,12 +8,12 @@ use serde::Serialize;
 
 use super::report::{Class, classes};
 
-/// What a set consists of.
+/// The composition of a set.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Composition {
     /// The number of examples.
     pub items: usize,
-    /// The accuracy of a coin with a side per candidate.
+    /// The accuracy of guessing at random.
     pub chance: f64,
     /// Examples per pronoun of the reference.
     pub pronouns: Vec<(String, usize)>,
@@ -81,7 +81,7 @@ mod tests {
     use abridge_corpus::ContrastiveItem;
 
     #[test]
-    fn says_what_is_there() {
+    fn counts_are_shown() {
         let item = |pronoun: &str, distance: Option<u32>, context: usize, candidates: usize| {
             ContrastiveItem {
                 pronoun: Some(pronoun.into()),

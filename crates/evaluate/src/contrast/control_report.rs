@@ -1,4 +1,4 @@
-//! The accuracy with the true context beside that with each control.
+//! Compares the accuracy with the true context to that with each control.
 
 use abridge_corpus::ContrastiveSet;
 use serde::Serialize;
@@ -8,12 +8,12 @@ use super::report::{ContrastiveReport, is_preferred};
 use super::scoring::Scores;
 use crate::controls::{Control, ControlTests};
 
-/// The true context beside its controls.
+/// The true context compared with its controls.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ControlReport {
     /// The accuracy with each control.
     pub reports: Vec<ContrastiveReport>,
-    /// What the true context gives beyond each, as the mean over pronouns.
+    /// The gain of the true context over each, as the mean over pronouns.
     #[serde(flatten)]
     pub tests: ControlTests,
 }

@@ -1,4 +1,4 @@
-//! What a contrastive result is about: which model, which set, how much context.
+//! The identity of a contrastive result: model, set and context size.
 
 use abridge_corpus::ContrastiveSet;
 use abridge_translate::Translator;
@@ -8,7 +8,7 @@ use crate::controls::Control;
 use crate::hash;
 use crate::signature::{Field, Signature};
 
-/// What scores depend on. Scores of different identities never mix.
+/// Everything that scores depend on. Scores of different identities are never mixed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Identity {
     /// The program and its version.
@@ -17,14 +17,14 @@ pub struct Identity {
     pub model: String,
     /// The hash of the set.
     pub set: String,
-    /// How many sentences before the model sees.
+    /// The context size.
     pub context: usize,
-    /// In which order it sees them.
+    /// The order of the context sentences.
     pub order: String,
-    /// The controls that are scored beside the true context.
+    /// The controls scored in addition to the true context.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub controls: Vec<Control>,
-    /// Which other sentences the random control shows.
+    /// The seed of the random control.
     #[serde(default)]
     pub seed: u64,
 }
@@ -43,7 +43,7 @@ impl Identity {
         }
     }
 
-    /// The identity of scores with these controls beside.
+    /// The identity of scores with these controls.
     #[must_use]
     pub fn with_controls(self, controls: &[Control], seed: u64) -> Self {
         Self { controls: controls.to_vec(), seed, ..self }
@@ -71,7 +71,7 @@ impl Identity {
         names.join("+")
     }
 
-    /// The first thing in which another identity differs, in words.
+    /// The first difference to another identity, in words.
     pub(super) fn difference(&self, other: &Self) -> Option<String> {
         [
             ("program", &self.tool, &other.tool),
@@ -88,12 +88,12 @@ impl Identity {
     }
 }
 
-/// In which order the slots of the context are filled, for signatures.
+/// The order in which context slots are filled, for signatures.
 pub fn context_order(translator: &Translator) -> &'static str {
     if translator.layout().is_mirrored { "newest-first" } else { "oldest-first" }
 }
 
-/// The hash of a set: of its sentences, contexts and candidates, wherever the files lie.
+/// The hash of a set's sentences, contexts and candidates, independent of file paths.
 pub fn set_hash(set: &ContrastiveSet) -> String {
     hash::of_lines(set.items.iter().flat_map(|item| {
         let parts = [("context", &item.context), ("candidates", &item.candidates)];

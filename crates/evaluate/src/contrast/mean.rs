@@ -1,7 +1,7 @@
-//! The mean of the accuracies of the pronouns.
+//! The mean of the pronouns' accuracies.
 //!
-//! A set in which most references say *es* rewards a model that says *es*. The mean over pronouns
-//! counts each pronoun once, so a preference for one of them gains nothing.
+//! A set in which most references have *es* rewards a model that prefers *es*. The mean over
+//! pronouns counts each pronoun once, so a preference for one of them gains nothing.
 
 use abridge_corpus::ContrastiveSet;
 use serde::Serialize;
@@ -16,12 +16,12 @@ pub struct MeanAccuracy {
     pub share: f64,
     /// Half the width of its 95 % interval.
     pub half_width: f64,
-    /// How many pronouns.
+    /// The number of pronouns.
     pub pronouns: usize,
 }
 
 impl MeanAccuracy {
-    /// The mean of accuracies; `None` of fewer than two.
+    /// The mean of accuracies; `None` if there are fewer than two.
     pub fn new(accuracies: &[Accuracy]) -> Option<Self> {
         let count = accuracies.len() as f64;
         let variance =
@@ -34,7 +34,7 @@ impl MeanAccuracy {
     }
 }
 
-/// The items of each pronoun, or all items where there are not several pronouns.
+/// The items of each pronoun, or all items if there are not several pronouns.
 pub(super) fn strata(set: &ContrastiveSet) -> Vec<Vec<usize>> {
     let classes = classes(set);
     let pronouns: Vec<Vec<usize>> = classes

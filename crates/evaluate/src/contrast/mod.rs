@@ -1,7 +1,7 @@
 //! Contrastive sets: which of several translations a model prefers.
 //!
-//! A candidate's score is its log-probability per token, the end included. An example is right if
-//! its reference scores strictly higher than every alternative.
+//! A candidate's score is its log-probability per token, including the end token. An example is
+//! right if its reference scores strictly higher than every alternative.
 
 mod checks;
 mod comparison;

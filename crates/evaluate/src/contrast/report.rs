@@ -10,28 +10,28 @@ use super::composition::Composition;
 use super::mean::MeanAccuracy;
 use crate::normal::Z95;
 
-/// Accuracy on a contrastive set, in total and by what the items say about themselves.
+/// Accuracy on a contrastive set, in total and by pronoun, distance and category.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ContrastiveReport {
-    /// What the set consists of.
+    /// The composition of the set.
     pub composition: Composition,
     /// All items.
     pub total: Accuracy,
-    /// The mean of the pronouns' accuracies, each with the same weight, where there are several.
+    /// The unweighted mean of the pronouns' accuracies, if there are several.
     pub mean: Option<MeanAccuracy>,
-    /// By the reference's pronoun, in alphabetical order. Words of fewer than one in a hundred items
+    /// By the reference's pronoun, in alphabetical order. Words with fewer than 1 % of the items
     /// are counted together.
     pub by_pronoun: Vec<(String, Accuracy)>,
     /// By the distance of the antecedent: 0, 1, 2, 3, more; only those that occur.
     pub by_distance: Vec<(String, Accuracy)>,
-    /// By the kind of example, where the set has several.
+    /// By the kind of example, if the set has several.
     pub by_category: Vec<(String, Accuracy)>,
-    /// By pronoun and distance: for each pronoun the rows of `by_distance`. Empty if fewer than two
-    /// pronouns or no distances are known.
+    /// By pronoun and distance: for each pronoun, the rows of `by_distance`. Empty if fewer than
+    /// two pronouns or no distances are known.
     pub by_pronoun_and_distance: Vec<(String, Vec<Accuracy>)>,
 }
 
-/// How many of how many were right.
+/// How many items were right.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Accuracy {
     /// Items whose reference scored higher than every alternative.
@@ -41,12 +41,12 @@ pub struct Accuracy {
 }
 
 impl Accuracy {
-    /// The share that was right; 0 of none.
+    /// The share that was right; 0 if there are no items.
     pub fn share(&self) -> f64 {
         self.correct as f64 / self.items.max(1) as f64
     }
 
-    /// The 95 % interval of the share (Wilson's, which holds near 0 and 1, too).
+    /// The 95 % interval of the share (Wilson's, which is also valid near 0 and 1).
     pub fn interval(&self) -> (f64, f64) {
         let n = self.items.max(1) as f64;
         let p = self.share();
@@ -129,7 +129,7 @@ fn crossed(classes: &[(Class, Vec<usize>)], right: &[bool]) -> Vec<(String, Vec<
     if rows.len() > 1 && !distances.is_empty() { rows } else { Vec::new() }
 }
 
-/// Which items are counted together.
+/// A class of items that are counted together.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Class {
     All,
@@ -154,7 +154,7 @@ impl fmt::Display for Class {
 /// The paper's classes of distance.
 const DISTANCES: [&str; 5] = ["0", "1", "2", "3", ">3"];
 
-/// Of how many items one must have a word for it to have a row of its own.
+/// A word gets its own row if at least one in this many items has it.
 const RARE: usize = 100;
 
 /// The classes that occur, each with its items: all, by distance, by pronoun, by category.
@@ -236,7 +236,7 @@ mod tests {
         let names: Vec<&str> = report.by_pronoun.iter().map(|row| row.0.as_str()).collect();
         assert_eq!(names, ["der", "2 others"]);
         assert_eq!(report.by_pronoun[1].1.items, 2);
-        assert!(report.by_category.is_empty(), "one kind is no distinction");
+        assert!(report.by_category.is_empty(), "there is only one kind");
         set.items[1].category = Some("number".into());
         let report = ContrastiveReport::new(&set, &scores);
         assert_eq!(report.by_category.len(), 2);

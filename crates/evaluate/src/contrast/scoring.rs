@@ -1,4 +1,4 @@
-//! Scores of a set, kept in a file as they come, so that a run that was stopped goes on.
+//! Scores of a set, saved to a file as they are computed, so that an interrupted run can resume.
 
 use std::fs::{self, OpenOptions};
 use std::io::{BufRead, BufReader, Write};
@@ -11,26 +11,26 @@ use abridge_translate::{Result, Score, ScoreRequest, Translator};
 use super::identity::Identity;
 use crate::controls::{Control, Example, View};
 
-/// Requests per thread whose scores are kept together; at most these are computed again after a stop.
+/// Requests per thread whose scores are saved together; an interruption loses at most these.
 const CHUNK: usize = 100;
 
-/// The scores of a set: for every item one number per candidate, its log-probability per token.
+/// The scores of a set: for every item and candidate, its log-probability per token.
 pub type Scores = Vec<Vec<f64>>;
 
-/// What is scored beside the true context.
+/// What is scored in addition to the true context.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Controls<'a> {
     /// The controls.
     pub controls: &'a [Control],
-    /// Which other sentences the random control shows.
+    /// The seed of the random control.
     pub seed: u64,
 }
 
 /// The score of every candidate of every item.
 ///
-/// With `kept`, scores are appended to that file, and those that it has already are not computed
-/// again. It must belong to the same model, set and context. `done` hears how many items are
-/// finished.
+/// With `kept`, scores are appended to that file, and those already in it are not computed again.
+/// It must belong to the same model, set and context. `done` is called with the number of finished
+/// items.
 pub fn score_set(
     translator: &Translator,
     set: &ContrastiveSet,
@@ -41,9 +41,9 @@ pub fn score_set(
     Ok(scores.swap_remove(0))
 }
 
-/// As [`score_set`], with controls beside: the first scores are those of the true context, then
-/// comes a list for each control. An example in all its contexts is scored at once, so that what
-/// the contexts share is encoded once.
+/// As [`score_set`], with controls: the first scores are those of the true context, followed by a
+/// list for each control. All contexts of an example are scored at once, so that what they share is
+/// encoded once.
 pub fn score_with_controls(
     translator: &Translator,
     set: &ContrastiveSet,
@@ -52,7 +52,7 @@ pub fn score_with_controls(
     done: &mut dyn FnMut(usize),
 ) -> Result<Vec<Scores>> {
     let contexts = 1 + controls.controls.len();
-    // One row per item: the scores of all contexts one after the other.
+    // One row per item: the scores of all contexts, concatenated.
     let mut rows = match kept {
         Some((file, identity)) => resume(file, identity, set, contexts)?,
         None => Vec::new(),
@@ -137,14 +137,14 @@ fn score_range(
     Ok(rows.collect())
 }
 
-/// Where the scores are kept until all are there.
+/// The file for scores until all are computed.
 pub fn part_file(scores: &Path) -> PathBuf {
     let mut name = scores.as_os_str().to_owned();
     name.push(".part");
     PathBuf::from(name)
 }
 
-/// Writes scores one per line, in the order of the candidates, and removes what was kept.
+/// Writes scores one per line, in the order of the candidates, and removes the partial file.
 pub fn write_scores(file: &Path, scores: &[Vec<f64>]) -> abridge_corpus::Result<()> {
     let all: Vec<f64> = scores.iter().flatten().copied().collect();
     abridge_base::files::replace(file, (join(&all, "\n") + "\n").as_bytes())?;
@@ -181,7 +181,7 @@ pub fn read_scores(file: &Path, set: &ContrastiveSet) -> abridge_corpus::Result<
     Ok(items)
 }
 
-/// The scores that are kept already; makes the file if there is none.
+/// The scores saved so far; creates the file if there is none.
 fn resume(
     file: &Path,
     identity: &Identity,
@@ -195,7 +195,7 @@ fn resume(
         return Ok(Vec::new());
     }
     let other = |problem: String| {
-        Error::new(format!("these scores are of {problem}"))
+        Error::new(format!("these scores belong to {problem}"))
             .in_file(file)
             .remedy("remove the file, or write scores elsewhere with --scores")
     };
@@ -212,7 +212,7 @@ fn resume(
     for item in &set.items {
         line.clear();
         lines.read_line(&mut line).map_err(failed)?;
-        // A line that a kill cut short is computed again.
+        // An incomplete line is computed again.
         let Some(complete) = line.strip_suffix('\n') else { break };
         let found: Option<Vec<f64>> =
             complete.split('\t').map(|score| score.parse().ok()).collect();
@@ -227,7 +227,7 @@ fn resume(
     Ok(scores)
 }
 
-/// Numbers as text that reads back as the same numbers.
+/// Numbers as text that parses to the same numbers.
 fn join(scores: &[f64], separator: &str) -> String {
     scores.iter().map(f64::to_string).collect::<Vec<_>>().join(separator)
 }
@@ -258,7 +258,7 @@ mod tests {
     }
 
     #[test]
-    fn scores_read_back_as_they_were() {
+    fn scores_round_trip() {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("scores");
         let scores = vec![vec![-0.1, -1e-17], vec![-2.0, -1.0 / 3.0, -5.5], vec![-1.0, -1.5]];
@@ -271,7 +271,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_kept_is_found_again_and_a_cut_line_is_dropped() {
+    fn saved_scores_are_resumed_and_an_incomplete_line_is_dropped() {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("scores.part");
         assert!(resume(&file, &identity("m"), &set(), 1).unwrap().is_empty());

@@ -12,18 +12,18 @@ use serde::{Deserialize, Serialize};
 pub enum Control {
     /// There is no context.
     None,
-    /// As many neighbouring sentences of another document.
+    /// The same number of consecutive sentences from another document.
     Random,
     /// The same sentences in another order.
     Shuffled,
-    /// The same sentences in mirrored slots: the nearest where the furthest belongs.
+    /// The same sentences in mirrored slots: the nearest in the slot of the furthest.
     Mirrored,
     /// Only the k-th sentence back, in its own slot.
     Only(usize),
 }
 
 impl Control {
-    /// All controls of a context size; those that could change nothing at size 1 are left out.
+    /// All controls of a context size, except those that change nothing at size 1.
     pub fn all(context: usize) -> Vec<Self> {
         match context {
             0 => Vec::new(),
@@ -60,7 +60,7 @@ impl FromStr for Control {
             _ => match name.strip_prefix("only-").and_then(|back| back.parse().ok()) {
                 Some(back) if back > 0 => Ok(Self::Only(back)),
                 _ => Err(Error::new(format!("`{name}` is not a control"))
-                    .remedy("choose of none, random, shuffled, mirrored, only-1, only-2, …")),
+                    .remedy("choose one of none, random, shuffled, mirrored, only-1, only-2, …")),
             },
         }
     }

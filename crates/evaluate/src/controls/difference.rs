@@ -1,17 +1,17 @@
-//! The paired test of two results on the same examples, each group with the same weight.
+//! A paired test of two results on the same examples, with equal weights for all groups.
 
 use serde::Serialize;
 
 use crate::normal::{Z95, two_sided};
 
-/// The difference of two results on the same items, and whether it may be chance.
+/// The difference between two results on the same items, and its significance.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct MeanDifference {
-    /// The first mean over groups less the second.
+    /// The first mean over groups minus the second.
     pub difference: f64,
     /// Half the width of its 95 % interval.
     pub half_width: f64,
-    /// How probable a difference at least as large is by chance (two-sided).
+    /// The probability of a difference at least as large by chance (two-sided).
     pub p_value: f64,
 }
 
@@ -19,10 +19,10 @@ impl MeanDifference {
     /// Compares which examples two systems get right, group by group: `McNemar`'s test with the
     /// groups as strata.
     ///
-    /// Under the hypothesis that both are equally good, each of the `b + c` examples of a group
-    /// on which they differ is a fair coin, so the difference has the variance
-    /// `Σ (b + c) / n² / P²` over `P` groups of `n` examples each. The difference moves in steps, so
-    /// half of the smallest step is taken off before it is compared with the normal distribution.
+    /// If both are equally good, each of the `b + c` examples of a group on which they differ is a
+    /// fair coin toss, so the difference has the variance `Σ (b + c) / n² / P²` over `P` groups of
+    /// `n` examples each. The difference is discrete, so half of its smallest step is subtracted
+    /// before it is compared with the normal distribution (continuity correction).
     pub fn new(strata: &[Vec<usize>], first: &[bool], second: &[bool]) -> Self {
         let count = strata.len().max(1) as f64;
         let (mut difference, mut null, mut variance) = (0.0, 0.0, 0.0);
@@ -55,7 +55,7 @@ mod tests {
 
     #[test]
     fn a_preference_for_the_frequent_pronoun_gains_nothing() {
-        // The first says always `es`, the second always `er`: 80 % and 20 % right, equally good.
+        // The first always chooses `es`, the second `er`: 80 % and 20 % right, but equally good.
         let strata = [(0..80).collect(), (80..100).collect()];
         let first: Vec<bool> = (0..100).map(|i| i < 80).collect();
         let second: Vec<bool> = first.iter().map(|right| !right).collect();

@@ -1,7 +1,7 @@
-//! Controls: the same examples with contexts that say something else, or the same in another way.
+//! Controls: the same examples with other contexts, or with the same context rearranged.
 //!
-//! A model that gains from its context must lose that gain when the context is of another document.
-//! If it does not, it has learned that there is a context, not what the context says.
+//! A model that uses its context must lose its gain when the context comes from another document.
+//! If it does not, the gain comes from the presence of a context, not from its content.
 
 mod control;
 mod difference;

@@ -1,4 +1,4 @@
-//! What a result with controls may be said to show.
+//! What a result with controls shows.
 
 use std::fmt;
 
@@ -16,29 +16,29 @@ const LEVEL: f64 = 0.05;
 pub struct ControlTests {
     /// One per control.
     pub tests: Vec<ControlTest>,
-    /// What may be said, where no context and a random one are among the controls.
+    /// The conclusion, if the controls include no context and a random one.
     pub reading: Option<Reading>,
 }
 
-/// One control beside the true context.
+/// The true context compared with one control.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct ControlTest {
     /// Which control.
     pub control: Control,
-    /// What the true context gives beyond it, as the mean over groups.
+    /// The gain of the true context over it, as the mean over groups.
     pub beyond: MeanDifference,
     /// The p-value of that test, corrected for the number of tests in this table.
     pub holm: f64,
 }
 
-/// What the controls without context and with a random one say together.
+/// What the controls without context and with a random one show together.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Reading {
-    /// What the true context gives beyond none.
+    /// The gain of the true context over none.
     pub gain: MeanDifference,
-    /// What a random context gives beyond none.
+    /// The gain of a random context over none.
     pub random_gain: MeanDifference,
-    /// What the true context gives beyond a random one.
+    /// The gain of the true context over a random one.
     pub beyond_random: MeanDifference,
     /// Whether each of the three is significant after the correction.
     pub significant: [bool; 3],
@@ -47,7 +47,8 @@ pub struct Reading {
 }
 
 impl ControlTests {
-    /// Tests; `right` says which examples were right with the true context, then with each control.
+    /// Runs the tests; `right` tells which examples were right with the true context, then with
+    /// each control.
     pub fn new(strata: &[Vec<usize>], controls: &[Control], right: &[Vec<bool>]) -> Self {
         assert_eq!(right.len(), controls.len() + 1, "results of the true context and each control");
         let (truth, others) = (&right[0], &right[1..]);
@@ -80,8 +81,8 @@ impl ControlTests {
 }
 
 impl Reading {
-    /// Whether a gain from what the context says is shown: the true context is better than none and
-    /// better than a random one.
+    /// Whether there is a gain from the content of the context: the true context is better than
+    /// none and better than a random one.
     pub fn shows_gain(&self) -> bool {
         let [gain, _, beyond] = self.significant;
         gain && self.gain.difference > 0.0 && beyond && self.beyond_random.difference > 0.0
@@ -99,8 +100,8 @@ impl fmt::Display for Reading {
             (false, false) => f.write_str("No gain from context can be shown."),
             (true, false) => write!(
                 f,
-                "The context gains {:.1} points, but a random context gains {:.1}: what is gained \
-                 does not come from what the context says.",
+                "The context gains {:.1} points, but a random context gains {:.1}: the gain does \
+                 not come from what the context says.",
                 points(&self.gain),
                 points(&self.random_gain)
             ),
@@ -112,15 +113,15 @@ impl fmt::Display for Reading {
             ),
             (true, true) if random => write!(
                 f,
-                "The context gains {:.1} points, of which a random context gains {:.1}, too; {:.1} \
-                 come from what the context says.",
+                "The context gains {:.1} points, of which a random context gains {:.1}; {:.1} come \
+                 from what the context says.",
                 points(&self.gain),
                 points(&self.random_gain),
                 points(&self.beyond_random)
             ),
             (true, true) => write!(
                 f,
-                "The context gains {:.1} points; a random context gains none that could be shown \
+                "The context gains {:.1} points; a random context has no significant gain \
                  ({:+.1}).",
                 points(&self.gain),
                 points(&self.random_gain)
@@ -150,13 +151,13 @@ mod tests {
     }
 
     #[test]
-    fn a_gain_that_a_random_context_gives_too_is_named() {
+    fn a_gain_from_a_random_context_is_reported() {
         assert!(text(60, 40, 60).contains("does not come from what the context says"));
         assert!(text(60, 40, 50).contains("of which a random context gains 10.0"));
         assert!(text(60, 40, 40).starts_with("The context gains 20.0 points; a random context"));
         assert!(text(50, 50, 30).contains("a wrong context harms"));
         assert_eq!(text(40, 40, 40), "No gain from context can be shown.");
-        // A random context that is better than the true one makes no gain.
+        // A random context that is better than the true one is not a gain.
         assert_eq!(text(30, 40, 50), "No gain from context can be shown.");
         let shows = |truth, none, random| report(truth, none, random).reading.unwrap().shows_gain();
         assert!(shows(60, 40, 50) && !shows(60, 40, 60) && !shows(50, 50, 30));

@@ -1,11 +1,11 @@
-//! How a control shows the context of an example.
+//! The context of an example under a control.
 
 use abridge_corpus::{ContrastiveSet, Error, Result};
 use abridge_model::random;
 
 use super::control::Control;
 
-/// An example of any set: a sentence and what stands before it.
+/// An example of any set: a sentence and its context.
 #[derive(Clone, Copy, Debug)]
 pub struct Example<'a> {
     /// The sentence.
@@ -14,7 +14,7 @@ pub struct Example<'a> {
     pub context: &'a [String],
     /// Their translations; may be missing.
     pub translations: &'a [String],
-    /// The document that it comes from, where it is known.
+    /// The document that it comes from, if known.
     pub document: Option<&'a str>,
 }
 
@@ -31,18 +31,18 @@ impl<'a> Example<'a> {
     }
 }
 
-/// The context of an example as a control shows it to the model.
+/// The context of an example as the model sees it under a control.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct View {
     pub sentences: Vec<String>,
     pub translations: Vec<String>,
-    /// The place of the sentence that is shown as the nearest, the second nearest and so on, where
-    /// it is another one or none.
+    /// The indices of the sentences shown as the nearest, the second nearest and so on, if they
+    /// differ from the true order.
     pub shown: Option<Vec<Option<usize>>>,
 }
 
 impl Control {
-    /// How many examples the control changes. An error says why it cannot be made for one.
+    /// How many examples the control changes; fails if it is impossible for one.
     pub fn check(self, examples: &[Example<'_>], context_size: usize, seed: u64) -> Result<usize> {
         let mut changed = 0;
         for index in 0..examples.len() {
@@ -51,8 +51,8 @@ impl Control {
         Ok(changed)
     }
 
-    /// How the control shows example `index` to a model with this many slots; no context may be
-    /// longer than that. `None` if it shows the true context.
+    /// The context of example `index` under the control, for a model with this many slots; no
+    /// context may be longer than that. `None` if it is the true context.
     pub(crate) fn view(
         self,
         examples: &[Example<'_>],
@@ -62,7 +62,7 @@ impl Control {
     ) -> Result<Option<View>> {
         let example = &examples[index];
         let past = example.context.len();
-        // The place of the sentence `back` sentences back; 1 is the nearest.
+        // The index of the sentence `back` sentences back; 1 is the nearest.
         let at = |back: usize| past.checked_sub(back);
         let truth: Vec<Option<usize>> = (1..=context_size).map(at).collect();
         let shown: Vec<Option<usize>> = match self {
@@ -87,8 +87,8 @@ impl Control {
     }
 }
 
-/// As many sentences as the example's own context has, from the context of an example of another
-/// document that shares no sentence with it.
+/// As many sentences as in the example's own context, from an example of another document whose
+/// context shares no sentence with it.
 fn elsewhere(examples: &[Example<'_>], index: usize, seed: u64) -> Result<View> {
     let own = &examples[index];
     let size = own.context.len();
@@ -107,7 +107,7 @@ fn elsewhere(examples: &[Example<'_>], index: usize, seed: u64) -> Result<View> 
     let donor =
         (start..start + count).map(|place| place % count).find(is_other).ok_or_else(|| {
             Error::new(format!(
-            "example {} has {size} sentences of context, and no example of another document has as \
+            "example {} has {size} sentences of context, but no example of another document has as \
              many",
             index + 1
         ))
@@ -122,7 +122,7 @@ fn elsewhere(examples: &[Example<'_>], index: usize, seed: u64) -> Result<View> 
     })
 }
 
-/// Another order; never the same one.
+/// Shuffles; the result always differs from the original order.
 fn shuffle(order: &mut [usize], key: u64) {
     if order.len() < 2 {
         return;
@@ -163,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn a_random_context_is_of_another_document_and_as_long() {
+    fn a_random_context_is_from_another_document_and_as_long() {
         let texts = texts();
         for (index, Text(document, sentences)) in texts.iter().enumerate() {
             let found = view(Control::Random, index).unwrap();
@@ -179,7 +179,7 @@ mod tests {
         let shown = |control, index| view(control, index).and_then(|view| view.shown);
         // The true order, nearest first, is 2, 1, 0.
         assert_eq!(shown(Control::Mirrored, 0).unwrap(), [Some(0), Some(1), Some(2)]);
-        // The only sentence of context stands where the furthest belongs.
+        // The only context sentence is in the slot of the furthest.
         assert_eq!(shown(Control::Mirrored, 3).unwrap(), [None, None, Some(0)]);
         assert_eq!(shown(Control::Only(1), 0).unwrap(), [Some(2), None, None]);
         assert_eq!(shown(Control::Only(3), 0).unwrap(), [None, None, Some(0)]);
@@ -191,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_as_it_was_is_not_scored_again() {
+    fn an_unchanged_context_is_not_scored_again() {
         assert_eq!(view(Control::Only(1), 3), None);
         assert_eq!(view(Control::Shuffled, 3), None);
         assert!(view(Control::None, 3).unwrap().sentences.is_empty());

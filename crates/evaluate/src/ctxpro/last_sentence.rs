@@ -1,12 +1,13 @@
-//! The last sentence of a translation, which is all that ctxPro looks at.
+//! The last sentence of a translation, which is all that ctxPro considers.
 //!
-//! ctxPro cuts with the package `sentence-splitter`, which follows the rules of Koehn's and
-//! Schroeder's splitter of the Europarl corpus. Scores can only be equal if the cuts are, so these
-//! are the same rules, asked from the end: where is the last space at which a sentence may begin?
+//! ctxPro splits with the package `sentence-splitter`, which follows the rules of Koehn's and
+//! Schroeder's splitter for the Europarl corpus. Scores can only be equal if the splits are, so
+//! these are the same rules, applied from the end to find the last space at which a sentence may
+//! begin.
 
 use unicode_properties::{GeneralCategory, UnicodeGeneralCategory};
 
-/// What follows the last end of a sentence; all of the text where there is none inside.
+/// The text after the last sentence boundary; all of it if there is none.
 pub fn last_sentence<'a>(text: &'a str, language: &str) -> &'a str {
     let text = text.trim();
     let mut end = text.len();
@@ -30,7 +31,7 @@ fn is_end(before: &str, after: &str, language: &str) -> bool {
     if (before.ends_with(['?', '!']) || before.ends_with("..")) && starts_upper(opened) {
         return true;
     }
-    // A mark inside of quotation marks or brackets.
+    // A mark inside quotation marks or brackets.
     let unclosed = before.trim_end_matches(is_closing);
     if unclosed.len() < before.len()
         && unclosed.trim_end_matches(' ').ends_with(['?', '!', '.'])
@@ -81,7 +82,7 @@ fn is_word(c: char) -> bool {
         || matches!(c.general_category(), NonspacingMark | SpacingMark | EnclosingMark)
 }
 
-/// Capitals between full stops, as the rest of `U.S.A` after its last full stop.
+/// Capitals between full stops, as in `U.S.A`.
 fn is_acronym(word: &str) -> bool {
     let word = word.trim_end_matches('.');
     word.rsplit_once('.').is_some_and(|(_, last)| {
@@ -90,7 +91,7 @@ fn is_acronym(word: &str) -> bool {
     })
 }
 
-/// Abbreviations after which a sentence goes on, in any of the languages.
+/// Abbreviations that do not end a sentence, in any of the languages.
 const COMMON: &[&str] = &[
     "Mr", "Mrs", "Ms", "Dr", "Prof", "St", "Sr", "Jr", "Gen", "Sen", "No", "no", "pp", "etc", "vs",
     "esp", "al", "cf", "Fig", "fig", "Inc", "Corp", "Co", "Bros", "Ph.D", "PhD", "Jan", "Feb",
@@ -139,7 +140,7 @@ fn is_abbreviation(word: &str, language: &str) -> bool {
     if language == "de" && word.parse().is_ok_and(|n: u8| n < 100) && !word.starts_with('0') {
         return true;
     }
-    // In these languages these stand before numbers only.
+    // In these languages, these are abbreviations only before numbers.
     if matches!(word, "No" | "pp" | "Art" | "p") && matches!(language, "pt" | "en") {
         return false;
     }
@@ -153,12 +154,12 @@ fn is_abbreviation(word: &str, language: &str) -> bool {
     [COMMON, titles, own].into_iter().any(|list| list.contains(&word))
 }
 
-/// Whether the word is an abbreviation if a number follows.
+/// Whether the word is an abbreviation when a number follows.
 fn before_numbers(word: &str, language: &str) -> bool {
     matches!(language, "pt" | "en") && matches!(word, "No" | "Art" | "pp" | "p")
 }
 
-/// Roman numbers from 1 to 20, in capitals or not.
+/// Roman numerals from 1 to 20, in upper or lower case.
 fn is_roman(word: &str) -> bool {
     const UNITS: [&str; 10] = ["", "i", "ii", "iii", "iv", "v", "vi", "vii", "viii", "ix"];
     let lower = word.to_lowercase();
@@ -185,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn abbreviations_and_acronyms_end_none() {
+    fn abbreviations_and_acronyms_do_not_end_sentences() {
         let whole =
             ["Fragen Sie Dr. Weiß.", "Am 3. Mai.", "In den U.S.A. Im Jahr", "Karl II. Kam."];
         for text in whole {

@@ -1,7 +1,7 @@
 //! ctxPro: does a translation contain the word that depends on the context?
 //!
-//! Scored as the package `ctxpro` scores: of the translation's last sentence, in lower case and
-//! without ASCII punctuation, the expected word must be a word.
+//! Scored as in the package `ctxpro`: the expected word must occur as a word in the translation's
+//! last sentence, in lower case and without ASCII punctuation.
 
 mod last_sentence;
 mod report;
@@ -10,7 +10,7 @@ mod translate;
 pub use report::{CtxProReport, CtxProRow, ctxpro_tests};
 pub use translate::{CtxProContext, CtxProTask, ctxpro_hash};
 
-/// The punctuation that is taken out: that of ASCII, from inside of words, too.
+/// Removes ASCII punctuation, including inside words.
 fn without_punctuation(text: &str) -> String {
     text.chars().filter(|c| !c.is_ascii_punctuation()).collect()
 }
@@ -33,7 +33,7 @@ mod tests {
         assert!(right("Ich sehe Sie.", "sie"));
         assert!(!right("Komm, Dudu.", "du"));
         assert!(!right("Kommst du? Ja.", "du"));
-        // Punctuation inside of a word joins its parts; other quotation marks stay.
+        // Removing punctuation inside a word joins its parts; non-ASCII quotation marks stay.
         assert!(!right("„du", "du"));
         assert!(!right("sie-du", "du"));
     }

@@ -1,4 +1,4 @@
-//! The share of right translations, in total and by rule.
+//! The share of correct translations, in total and by rule.
 
 use abridge_corpus::CtxProSet;
 use serde::Serialize;
@@ -12,9 +12,9 @@ use crate::controls::{Control, ControlTests};
 pub struct CtxProReport {
     /// All examples.
     pub total: Accuracy,
-    /// The mean over rules, each with the same weight.
+    /// The unweighted mean over rules.
     pub mean: Option<MeanAccuracy>,
-    /// By rule, in the order in which the set has them.
+    /// By rule, in the order of the set.
     pub rules: Vec<CtxProRow>,
     /// Which examples were right.
     #[serde(skip)]
@@ -62,14 +62,14 @@ impl CtxProReport {
         }
     }
 
-    /// The mean over rules, or the total where there is one rule.
+    /// The mean over rules, or the total if there is only one rule.
     pub fn share(&self) -> f64 {
         self.mean.map_or_else(|| self.total.share(), |mean| mean.share)
     }
 }
 
-/// The true context compared with controls: the first report is that of the true context, then one
-/// per control. Each rule has the same weight.
+/// Compares the true context with controls: the first report is that of the true context, followed
+/// by one per control. Each rule has the same weight.
 pub fn ctxpro_tests(
     set: &CtxProSet,
     controls: &[Control],
@@ -79,7 +79,7 @@ pub fn ctxpro_tests(
     ControlTests::new(&strata(set), controls, &right)
 }
 
-/// The examples of each rule, in the order in which the set has them.
+/// The examples of each rule, in the order of the set.
 fn strata(set: &CtxProSet) -> Vec<Vec<usize>> {
     let mut rules: Vec<(&str, Vec<usize>)> = Vec::new();
     for (index, item) in set.items.iter().enumerate() {

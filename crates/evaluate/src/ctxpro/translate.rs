@@ -1,4 +1,4 @@
-//! The translations of a set with several contexts, kept in a file as they come.
+//! Translates a set with several contexts, and saves translations to a file as they are made.
 
 use std::fs::OpenOptions;
 use std::io::{Read, Write};
@@ -11,15 +11,15 @@ use serde::{Deserialize, Serialize};
 use crate::controls::{Control, Example, View};
 use crate::hash;
 
-/// Sentences that are translated together.
+/// Sentences translated together.
 const CHUNK: usize = 512;
 
 /// A context in which a set is translated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CtxProContext {
-    /// How many sentences before are shown.
+    /// The context size.
     pub size: usize,
-    /// In which way, if not as they are.
+    /// The control, if it is not the true context.
     pub control: Option<Control>,
 }
 
@@ -32,7 +32,7 @@ impl std::fmt::Display for CtxProContext {
     }
 }
 
-/// What kept translations depend on.
+/// What saved translations depend on.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 struct Kept {
     tool: String,
@@ -48,13 +48,13 @@ struct Kept {
 pub struct CtxProTask<'a> {
     /// The set.
     pub set: &'a CtxProSet,
-    /// The contexts, one after the other.
+    /// The contexts.
     pub contexts: &'a [CtxProContext],
-    /// How it is searched.
+    /// The search settings.
     pub settings: &'a BeamSettings,
-    /// Which other sentences the random control shows.
+    /// The seed of the random control.
     pub seed: u64,
-    /// Where translations are kept until all are there.
+    /// The file for translations until all are made.
     pub kept: Option<&'a Path>,
 }
 
@@ -67,7 +67,8 @@ pub fn ctxpro_hash(set: &CtxProSet) -> String {
 }
 
 impl CtxProTask<'_> {
-    /// For each context the translation of every example. `done` hears how many are finished.
+    /// For each context, the translation of every example. `done` is called with the number
+    /// finished.
     pub fn translate(
         &self,
         translator: &Translator,
@@ -81,7 +82,7 @@ impl CtxProTask<'_> {
         };
         texts.truncate(total);
         done(texts.len());
-        // Examples one after the other, each in all its contexts, so that these are read once.
+        // Example by example, each in all its contexts, so that shared sentences are encoded once.
         let limited: Vec<Vec<Limited<'_>>> =
             self.contexts.iter().map(|context| self.limited(context.size)).collect();
         let examples: Vec<Vec<Example<'_>>> =
@@ -134,7 +135,7 @@ impl CtxProTask<'_> {
         self.set.items.iter().map(limited).collect()
     }
 
-    /// The translations that are kept already; makes the file if there is none.
+    /// The translations saved so far; creates the file if there is none.
     fn resume(&self, file: &Path, translator: &Translator) -> Result<Vec<String>> {
         let own = Kept {
             tool: concat!("abridge-", env!("CARGO_PKG_VERSION")).to_owned(),
@@ -156,12 +157,12 @@ impl CtxProTask<'_> {
             .map_err(|e| Error::io("read", file, e))?;
         let mut lines = text.split_inclusive('\n');
         if lines.next().map(str::trim_end) != Some(header.as_str()) {
-            return Err(Error::new("these translations are of another model, set or context")
+            return Err(Error::new("these translations belong to another model, set or context")
                 .in_file(file)
                 .remedy("remove the file, or write elsewhere with --output")
                 .into());
         }
-        // A line that a kill cut short is made again.
+        // An incomplete line is translated again.
         let whole: Vec<&str> = lines.filter_map(|line| line.strip_suffix('\n')).collect();
         let length = header.len() + 1 + whole.iter().map(|line| line.len() + 1).sum::<usize>();
         let cut = OpenOptions::new().write(true).open(file).and_then(|f| f.set_len(length as u64));

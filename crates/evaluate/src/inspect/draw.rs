@@ -10,7 +10,7 @@ impl Groups {
         let count = self.weights.first().map_or(0, Vec::len);
         Grid {
             title: match self.kind {
-                GroupKind::Grouping => "how each token is shared out over the groups".into(),
+                GroupKind::Grouping => "how each token is distributed over the groups".into(),
                 GroupKind::Selecting => "which tokens each group selects".into(),
             },
             rows: tokens.to_vec(),
@@ -22,8 +22,8 @@ impl Groups {
 }
 
 impl InspectedSentence {
-    /// The tokens of the translation against the earlier words: in full where it would be twenty
-    /// times less probable without.
+    /// The tokens of the translation against the earlier words; full strength means twenty times
+    /// less probable without the word.
     pub fn influence_grid(&self) -> Option<Grid> {
         let decided: Vec<ContextSentence> = self
             .context

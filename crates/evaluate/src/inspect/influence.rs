@@ -1,7 +1,8 @@
 //! Which earlier words decided a translation: how much less probable each of its tokens becomes
 //! when a word of the context is left out.
 //!
-//! Attention says where a model looked. This asks the model itself, once for each word.
+//! Attention shows where a model looked. This measures the effect of each word with the model
+//! itself.
 
 use std::ops::Range;
 
@@ -10,14 +11,14 @@ use abridge_model::tokens::END;
 use abridge_model::{Model, Packed, Purpose, Reading, Remembered, SentenceInContext};
 use abridge_translate::Result;
 
-/// Variants of the context that are scored together.
+/// Context variants scored together.
 const VARIANTS: usize = 32;
 
-/// For a context sentence of each slot that holds one: for each target token and each token of that
-/// sentence how many nats the target token loses when the word of the other is left out.
+/// For the context sentence in each slot, if any: for each target token and each token of that
+/// sentence, how many nats the target token loses when the context token's word is left out.
 pub(super) type Influence = Vec<Option<Vec<Vec<f32>>>>;
 
-/// A word that is left out: in which slot, and which tokens.
+/// A left-out word: its slot and its tokens.
 struct LeftOut {
     slot: usize,
     word: Range<usize>,
@@ -88,8 +89,8 @@ fn score(
     Ok(scores.chunks_exact(target.len()).map(<[f32]>::to_vec).collect())
 }
 
-/// The words of a sentence: pieces from one space to the next, punctuation for itself, the end
-/// left out.
+/// The words of a sentence: pieces from one space to the next, with separate punctuation and
+/// without the end token.
 fn words(tokenizer: &Tokenizer, tokens: &[u32]) -> Vec<Range<usize>> {
     let mut words: Vec<Range<usize>> = Vec::new();
     let mut inside = false;
@@ -127,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn words_are_whole_and_punctuation_stands_alone() {
+    fn words_are_whole_and_punctuation_is_separate() {
         let tokenizer = tokenizer();
         let tokens = encode(&tokenizer, "a dog, abc");
         let texts: Vec<String> = words(&tokenizer, &tokens)

@@ -1,4 +1,4 @@
-//! Reads documents with a model, and notes what it keeps and where it looks.
+//! Reads documents with a model, and records what its memory keeps and what it attends to.
 
 use std::path::Path;
 
@@ -17,10 +17,10 @@ use super::{
     ContextSentence, GroupKind, GroupedSentence, Groups, InspectedDocument, InspectedSentence, Kept,
 };
 
-/// Sentences that are looked at together.
+/// Sentences processed together.
 const CHUNK: usize = 32;
 
-/// A model, ready to be looked into.
+/// A model to inspect.
 #[derive(Debug)]
 pub struct Inspector {
     translator: Translator,
@@ -38,7 +38,7 @@ impl Inspector {
         Ok(Self::new(Translator::open(path, device)?))
     }
 
-    /// Looks into a translator that is open already.
+    /// Inspects an open translator.
     pub fn new(translator: Translator) -> Self {
         Self { translator }
     }
@@ -48,8 +48,7 @@ impl Inspector {
         &self.translator
     }
 
-    /// Looks at a document. Sentences that have a translation are looked at with it; others are
-    /// translated.
+    /// Inspects a document. Sentences without a given translation are translated.
     pub fn document(
         &self,
         document: &Document,
@@ -100,7 +99,7 @@ impl Inspector {
         Ok(InspectedDocument { id: document.id.clone(), sentences: inspected })
     }
 
-    /// The groups of sentences without translating them; nothing where the model has no groups.
+    /// The groups of sentences, without translating them; `None` if the model has no groups.
     pub fn groups(&self, sentences: &[String]) -> Result<Option<Vec<GroupedSentence>>> {
         let config = self.translator.model().config();
         let Some(kind) = kind_of(config) else { return Ok(None) };
@@ -144,7 +143,7 @@ impl Inspector {
         Ok(readings)
     }
 
-    /// Sorts the columns of the attention by sentence, and shares each out over its words.
+    /// Sorts the columns of the attention by sentence, and distributes each over its words.
     fn context(
         &self,
         position: usize,
@@ -235,12 +234,12 @@ fn kept(config: &ModelConfig, sentence: &ReadSentence) -> Kept {
     Kept::Note(match (config.context, config.shortener) {
         (Context::None, _) => "This model has no memory: it sees each sentence alone.".into(),
         (Context::SingleEncoder, _) => {
-            "This model has no memory: it puts the sentences before in front of the text and reads \
-             them again."
+            "This model has no memory: it prepends the previous sentences and encodes them again."
                 .into()
         }
         (Context::MultiEncoder, _) => {
-            "This model has no memory: a second encoder reads the sentences before again.".into()
+            "This model has no memory: a second encoder encodes the previous sentences again."
+                .into()
         }
         (Context::Memory, shortener) => {
             let kept = shortener.map(|shortener| shortener.keeps_of(tokens));

@@ -1,5 +1,5 @@
-//! A look inside a model: what its memory keeps of each sentence, and which earlier words a
-//! translation looked at.
+//! Inspection of a model: what its memory keeps of each sentence, and which earlier words a
+//! translation attended to.
 
 mod draw;
 mod influence;
@@ -13,7 +13,7 @@ mod terminal;
 pub use look::Inspector;
 pub use statistics::{GroupStatistics, GroupUse};
 
-/// A document with what was seen while it was translated.
+/// A document with the observations of its translation.
 #[derive(Clone, Debug, PartialEq)]
 pub struct InspectedDocument {
     /// The name of the document.
@@ -22,23 +22,23 @@ pub struct InspectedDocument {
     pub sentences: Vec<InspectedSentence>,
 }
 
-/// A sentence with what was seen while it was translated.
+/// A sentence with the observations of its translation.
 #[derive(Clone, Debug, PartialEq)]
 pub struct InspectedSentence {
-    /// The place in the document, from 0.
+    /// The position in the document, from 0.
     pub position: usize,
     /// The text.
     pub source: String,
     /// The translation, found or given.
     pub translation: String,
-    /// The tokens of the text, the end included, as they are shown.
+    /// The tokens of the text, including the end token, for display.
     pub source_tokens: Vec<String>,
-    /// The tokens of the translation, the end included.
+    /// The tokens of the translation, including the end token.
     pub target_tokens: Vec<String>,
     /// What the memory keeps of it.
     pub kept: Kept,
-    /// What the translation could see of the memory, oldest first; the sentence itself last, where
-    /// it is part of its memory.
+    /// The sentences of the memory, oldest first; the sentence itself last, if its memory includes
+    /// it.
     pub context: Vec<ContextSentence>,
 }
 
@@ -47,14 +47,14 @@ pub struct InspectedSentence {
 pub enum Kept {
     /// Groups of tokens.
     Groups(Groups),
-    /// Something that needs no picture, in words.
+    /// A description in words, if there is nothing to draw.
     Note(String),
 }
 
 /// The weights of a sentence's tokens for groups.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Groups {
-    /// What adds up to one.
+    /// Which weights add up to one.
     pub kind: GroupKind,
     /// One list per token with one weight per group.
     pub weights: Vec<Vec<f32>>,
@@ -63,13 +63,13 @@ pub struct Groups {
 /// A sentence's tokens and their groups, without any translation.
 #[derive(Clone, Debug, PartialEq)]
 pub struct GroupedSentence {
-    /// The tokens, as they are shown.
+    /// The tokens, for display.
     pub tokens: Vec<String>,
     /// Their weights.
     pub groups: Groups,
 }
 
-/// What adds up to one.
+/// Which weights add up to one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum GroupKind {
     /// A token's weights over the groups.
@@ -85,13 +85,13 @@ pub struct ContextSentence {
     pub distance: usize,
     /// Its tokens.
     pub tokens: Vec<String>,
-    /// For each token of the translation the attention to each row of the entry.
+    /// For each token of the translation, the attention to each row of the entry.
     pub entry: Vec<Vec<f32>>,
-    /// For each token of the translation the attention to each word: the attention to the rows,
-    /// shared out over the words that made them.
+    /// For each token of the translation, the attention to each word: the attention to the rows,
+    /// distributed over the words they were made of.
     pub words: Vec<Vec<f32>>,
-    /// For each token of the translation how many nats it loses when a word here is left out;
-    /// empty for the sentence itself.
+    /// For each token of the translation, how many nats it loses when a word is left out; empty for
+    /// the sentence itself.
     pub influence: Vec<Vec<f32>>,
 }
 
@@ -102,7 +102,7 @@ impl InspectedSentence {
         self.top(target, count, |sentence| &sentence.influence)
     }
 
-    /// The words of the memory that a token of the translation looked at most, strongest first:
+    /// The words of the memory that a token of the translation attended to most, strongest first:
     /// distance, word, weight.
     pub fn strongest(&self, target: usize, count: usize) -> Vec<(usize, &str, f32)> {
         self.top(target, count, |sentence| &sentence.words)
@@ -127,7 +127,7 @@ impl InspectedSentence {
     }
 }
 
-/// How far back, in words.
+/// A distance in words.
 fn distance_in_words(distance: usize) -> String {
     match distance {
         0 => "the sentence itself".into(),

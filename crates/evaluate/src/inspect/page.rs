@@ -7,14 +7,14 @@ use super::{
 };
 use crate::picture::page;
 
-/// Shades the words of the memory while a word of the translation has the pointer or the focus.
+/// Shades the words of the memory while a word of the translation is hovered or focused.
 const SCRIPT: &str = include_str!("page.js");
 
-/// Words that the note of a translated word names.
+/// Words listed in the tooltip of a translated word.
 const NAMED: usize = 6;
-/// Nats that are too few to name.
+/// Words with fewer nats are not listed.
 const FAINT: f32 = 0.05;
-/// Nats that are shaded in full: 20 times less probable.
+/// Nats of full shading: 20 times less probable.
 pub(super) const STRONG: f32 = 3.0;
 
 impl InspectedDocument {
@@ -23,7 +23,7 @@ impl InspectedDocument {
         let body = html! {
             p {
                 "What the model " code { (model) } " keeps of each sentence, and which earlier \
-                words decided its translation. Point at a token, or move to it with the tabulator \
+                words decided its translation. Point at a token, or move to it with the Tab \
                 key, to see its weights."
             }
             @for document in documents {
@@ -103,7 +103,7 @@ impl InspectedSentence {
         }
     }
 
-    /// The note of a word of the translation.
+    /// The tooltip of a word of the translation.
     fn tip(&self, target: usize) -> Markup {
         let deciding: Vec<_> =
             self.deciding(target, NAMED).into_iter().filter(|word| word.2 >= FAINT).collect();
@@ -143,12 +143,12 @@ fn remembered(sentence: &ContextSentence) -> Markup {
     }
 }
 
-/// A bar of a note.
+/// A bar of a tooltip.
 fn length(share: f32) -> Markup {
     html! { b style=(format!("width:{:.1}rem", 4.0 * share.clamp(0.02, 1.0))) {} }
 }
 
-/// A line of a note: a bar as long as the weight, the weight, a name.
+/// A line of a tooltip: a bar as long as the weight, the weight, a name.
 fn bar(name: &str, weight: f32) -> Markup {
     html! { span.line { (length(weight)) (format!("{weight:.2} ")) (name) } }
 }

@@ -1,10 +1,10 @@
-//! Tokens as people read them.
+//! Tokens for display.
 
 use abridge_corpus::Tokenizer;
 use abridge_model::tokens::END;
 
-/// A token for the eye: a word begins plainly, a piece within a word begins with a dot, and the end
-/// of a sentence is named.
+/// A token for display: a piece within a word begins with a dot, and the end of a sentence has a
+/// name.
 pub(super) fn shown(tokenizer: &Tokenizer, token: u32) -> String {
     if token == END {
         return "⟨end⟩".into();

@@ -1,7 +1,7 @@
-//! From attention to rows of a memory entry to attention to words.
+//! Converts attention to rows of a memory entry into attention to words.
 
-/// Shares attention to rows out over the tokens that each row was made of; `origins` has for each
-/// row the share of each token ([`abridge_translate::origins`]).
+/// Distributes attention to rows over the tokens that each row was made of; `origins` has the share
+/// of each token in each row ([`abridge_translate::origins`]).
 pub(super) fn to_words(entry: &[f32], origins: &[Vec<f32>], tokens: usize) -> Vec<f32> {
     let mut words = vec![0.0; tokens];
     for (weight, row) in entry.iter().zip(origins) {
@@ -21,7 +21,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_empty_group_gives_its_attention_to_nobody() {
+    fn the_attention_of_an_empty_group_is_dropped() {
         let words = to_words(&[0.3, 0.6, 0.1], &[vec![0.5, 0.5], vec![0.0, 1.0], vec![0.0; 2]], 2);
         assert!((words[0] - 0.15).abs() < 1e-6 && (words[1] - 0.75).abs() < 1e-6, "{words:?}");
     }

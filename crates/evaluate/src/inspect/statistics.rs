@@ -8,13 +8,13 @@ use super::{GroupKind, GroupedSentence};
 /// How groups are used.
 #[derive(Clone, Debug, PartialEq)]
 pub struct GroupStatistics {
-    /// What adds up to one.
+    /// Which weights add up to one.
     pub kind: GroupKind,
-    /// Sentences that were counted.
+    /// The number of sentences.
     pub sentences: usize,
-    /// Tokens that were counted.
+    /// The number of tokens.
     pub tokens: usize,
-    /// Groups per sentence that any token has a weight for.
+    /// Groups per sentence in which any token has a weight.
     pub used_per_sentence: f64,
     /// The mean entropy in bits: of a token's weights over groups (grouping), or of a group's
     /// weights over tokens (selecting).
@@ -26,19 +26,19 @@ pub struct GroupStatistics {
 /// How one group is used.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct GroupUse {
-    /// The share of all weights that falls into it.
+    /// Its share of all weights.
     pub share: f64,
-    /// The share of sentences in which any token has a weight for it.
+    /// The share of sentences in which any token has a weight in it.
     pub sentences: f64,
-    /// The share of tokens whose largest weight is for it.
+    /// The share of tokens whose largest weight is in it.
     pub strongest: f64,
-    /// The tokens with the most weight in it: the token, its weight in all, and how much of what
-    /// the token has is here.
+    /// The tokens with the most weight in it: the token, its total weight here, and the share of
+    /// the token's weight that is here.
     pub tokens: Vec<(String, f64, f64)>,
 }
 
 impl GroupStatistics {
-    /// Counts; `top` tokens are listed for each group. Nothing where there is no sentence.
+    /// Counts; `top` tokens are listed for each group. `None` if there is no sentence.
     pub fn new(sentences: &[GroupedSentence], top: usize) -> Option<Self> {
         let first = &sentences.first()?.groups;
         let kind = first.kind;
@@ -96,7 +96,7 @@ impl GroupStatistics {
         self.groups.iter().filter(|group| group.share > 0.0).count()
     }
 
-    /// A table for people.
+    /// A table in plain text.
     pub fn to_text(&self) -> String {
         let (of, over) = match self.kind {
             GroupKind::Grouping => ("a token's weights", "groups"),

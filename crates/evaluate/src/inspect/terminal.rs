@@ -1,18 +1,18 @@
-//! Sentences as lines of a terminal.
+//! Sentences as text for a terminal.
 
 use std::fmt::Write;
 
 use super::{InspectedSentence, Kept, times};
 
-/// Words of the memory that are named for each word of a translation.
+/// Words of the memory listed for each word of a translation.
 const NAMED: usize = 4;
-/// Weights below this are not worth a name.
+/// Words with lower weights are not listed.
 const FAINT: f32 = 0.02;
-/// Nats below this decide nothing: a fifth less probable.
+/// Fewer nats decide nothing: a fifth less probable.
 const DECIDING: f32 = 0.2;
 
 impl InspectedSentence {
-    /// The text, the groups as a grid, and where each word of the translation looked.
+    /// The text, the groups as a grid, and what each word of the translation attended to.
     pub fn to_terminal(&self, colours: bool) -> String {
         let bold = |text: &str| {
             if colours { format!("\u{1b}[1m{text}\u{1b}[0m") } else { text.to_owned() }

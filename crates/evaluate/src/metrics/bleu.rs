@@ -11,7 +11,7 @@ use crate::signature::Field;
 use crate::tokenize::Tokenizer;
 use crate::whitespace;
 
-/// What is done about n-gram orders without a match.
+/// How n-gram orders without a match are smoothed.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub enum Smoothing {
     /// `exp`: the n-th order without a match counts as 1 / 2ⁿ of a match; the default.
@@ -42,7 +42,7 @@ impl Smoothing {
             Self::Floor(_) if value.is_finite() && value >= 0.0 => Ok(Self::Floor(value)),
             Self::AddK(_) if value.is_finite() && value >= 0.0 => Ok(Self::AddK(value)),
             Self::Floor(_) | Self::AddK(_) => {
-                Err(Error::new(format!("a smoothing value of {value} makes no sense"))
+                Err(Error::new(format!("invalid smoothing value {value}"))
                     .remedy("give a number that is not negative"))
             }
             Self::Exponential | Self::None => {
@@ -78,16 +78,15 @@ impl FromStr for Smoothing {
 /// The configuration of BLEU.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Bleu {
-    /// How lines become words; default 13a.
+    /// How lines are split into words; default 13a.
     pub tokenizer: Tokenizer,
     /// Smoothing; default exponential.
     pub smoothing: Smoothing,
     /// Whether case is ignored; default no.
     pub lowercase: bool,
-    /// Whether orders that are longer than the text are left out, as suits single sentences;
-    /// default no.
+    /// Whether orders longer than the text are left out, for single sentences; default no.
     pub effective_order: bool,
-    /// The longest n-grams; default 4. As in sacreBLEU it is not part of the signature.
+    /// The longest n-grams; default 4. As in sacreBLEU, not part of the signature.
     pub max_order: usize,
 }
 
@@ -103,7 +102,7 @@ impl Default for Bleu {
     }
 }
 
-/// Everything that a BLEU score is made of.
+/// The components of a BLEU score.
 #[derive(Clone, Debug, PartialEq)]
 pub struct BleuScore {
     /// The score, 0 to 100.
@@ -129,7 +128,7 @@ impl BleuScore {
 }
 
 impl Bleu {
-    /// The parts of the score of summed counts.
+    /// The components of the score of summed counts.
     pub fn parts(&self, sums: &[f64]) -> BleuScore {
         self.parts_in(sums)
     }
@@ -218,7 +217,7 @@ impl Bleu {
     }
 }
 
-/// The logarithm, with a number so low instead of −∞ that its exponential is 0.
+/// The logarithm, with −∞ replaced by a number whose exponential is 0.
 fn floored_ln(value: f64) -> f64 {
     if value == 0.0 { -9_999_999_999.0 } else { value.ln() }
 }
@@ -279,7 +278,7 @@ impl TextMetric for Bleu {
         let mut matcher = NgramMatcher::new(&hypothesis, references.iter().map(Vec::as_slice));
         for order in 1..=self.max_order {
             let counts = matcher.next_order();
-            // A match counts as often as the reference that has it most often allows.
+            // Matches are clipped to the largest count in any reference.
             let matches: u32 = counts
                 .hypothesis
                 .iter()
@@ -297,7 +296,7 @@ impl TextMetric for Bleu {
     }
 }
 
-/// The reference length that is nearest; of two that are equally near, the shorter.
+/// The nearest reference length; the shorter one of two equally near ones.
 fn closest_length(length: usize, references: impl Iterator<Item = usize>) -> usize {
     references.min_by_key(|&reference| (reference.abs_diff(length), reference)).unwrap_or(0)
 }

@@ -19,7 +19,7 @@ pub struct ChrF {
     pub lowercase: bool,
     /// Whether white space is part of the character n-grams; default no.
     pub whitespace: bool,
-    /// Whether orders without n-grams count with a tiny value, as in chrF++.py, NLTK and Moses,
+    /// Whether orders without n-grams count as a tiny value, as in chrF++.py, NLTK and Moses,
     /// instead of being left out; default no.
     pub epsilon_smoothing: bool,
 }
@@ -103,7 +103,7 @@ impl ChrF {
                 let matches: u32 =
                     counts.hypothesis.iter().zip(reference).map(|(&h, r)| h.min(r)).sum();
                 let there = ngram_total(tokens.len(), order);
-                // Where the reference is too short for the order, so counts the hypothesis as.
+                // If the reference is too short for the order, the hypothesis counts as too short.
                 let here = if there == 0 { 0 } else { ngram_total(hypothesis.len(), order) };
                 row.extend([here as f64, there as f64, f64::from(matches)]);
             }
@@ -148,7 +148,7 @@ impl Metric for ChrF {
         COUNTS * (self.character_order + self.word_order)
     }
 
-    /// The counts of the reference with the best score, of equally good ones the first.
+    /// The counts of the best-scoring reference; the first one in case of ties.
     fn score(&self, sums: &[f64]) -> f64 {
         self.f_score(sums)
     }

@@ -1,4 +1,4 @@
-//! Metrics made from BLEU: document BLEU and the length ratio.
+//! Metrics derived from BLEU: document BLEU and the length ratio.
 
 use crate::metric::{Metric, ResampleScore, TextMetric};
 use crate::metrics::Bleu;
@@ -7,8 +7,8 @@ use crate::signature::Field;
 
 /// Document BLEU (d-BLEU; Liu et al., 2020): BLEU of documents, each joined into one line.
 ///
-/// n-grams may cross from one sentence into the next, and what counts is whether a document as a
-/// whole has the right ones. Join the lines with [`crate::Documents::join`] and
+/// n-grams may cross sentence boundaries and match anywhere in the document. Join the lines with
+/// [`crate::Documents::join`] and
 /// [`crate::References::of_documents`]; the segments of the metric are then the documents.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct DocumentBleu {
@@ -90,7 +90,7 @@ impl Metric for LengthRatio {
     }
 
     fn details(&self, sums: &[f64]) -> Option<String> {
-        Some(format!("{:.0} words for {:.0}", sums[0], sums[1]))
+        Some(format!("{:.0} words, reference {:.0}", sums[0], sums[1]))
     }
 
     fn extra_decimals(&self) -> usize {
@@ -134,6 +134,6 @@ mod tests {
         let references = References::single(["a b c d.", "e"]).unwrap();
         let score = corpus_score(&LengthRatio::default(), &["a b c", "e"], &references).unwrap();
         assert!((score.score - 4.0 / 6.0).abs() < 1e-12);
-        assert_eq!(score.details.as_deref(), Some("4 words for 6"));
+        assert_eq!(score.details.as_deref(), Some("4 words, reference 6"));
     }
 }

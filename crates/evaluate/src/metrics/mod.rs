@@ -1,5 +1,4 @@
-//! The metrics that read texts, by name. A new one is a file in this folder and a line of
-//! [`METRICS`].
+//! Text metrics by name. A new one needs a file in this folder and a line in [`METRICS`].
 
 mod bleu;
 mod chrf;
@@ -47,7 +46,7 @@ const fn metric(
 }
 
 impl NamedMetric {
-    /// The metric of a name.
+    /// The metric with this name.
     pub fn find(name: &str) -> Option<Self> {
         METRICS.iter().copied().find(|metric| metric.name == name)
     }
@@ -65,7 +64,7 @@ pub struct MetricSettings {
     pub bleu: Bleu,
     /// Of chrF.
     pub chrf: ChrF,
-    /// How long the word n-grams of chrF++ are.
+    /// The longest word n-grams of chrF++.
     pub chrf_word_order: usize,
     /// Of TER.
     pub ter: Ter,

@@ -16,7 +16,7 @@ use crate::whitespace;
 const MAX_SHIFT_LENGTH: usize = 10;
 /// How far apart a phrase may be in hypothesis and reference.
 const MAX_SHIFT_DISTANCE: usize = 50;
-/// How many shifts are tried in a segment before the search gives up.
+/// The most shifts tried per segment before the search gives up.
 const MAX_SHIFTS_TRIED: usize = 1000;
 
 /// The configuration of TER. A lower score is better.
@@ -24,7 +24,7 @@ const MAX_SHIFTS_TRIED: usize = 1000;
 // Tercom has four independent switches.
 #[allow(clippy::struct_excessive_bools)]
 pub struct Ter {
-    /// Whether punctuation is cut from words and entities are resolved; default no.
+    /// Whether punctuation is split from words and entities are resolved; default no.
     pub normalized: bool,
     /// Whether punctuation is removed; default no.
     pub no_punctuation: bool,
@@ -39,8 +39,8 @@ impl Ter {
         tercom::tokenize(self, whitespace::trim_end(line))
     }
 
-    /// sacreBLEU prepares references twice. Mostly the second time changes nothing, but what the
-    /// first time cut apart may now fit a rule: `it's.` becomes `it's .`, then `it 's .`.
+    /// sacreBLEU prepares references twice. The second pass mostly changes nothing, but the result
+    /// of the first may match a rule: `it's.` becomes `it's .`, then `it 's .`.
     fn prepare_reference(&self, line: &str) -> String {
         let once = self.prepare(line);
         if !self.normalized {
@@ -127,7 +127,7 @@ fn edits(hypothesis: &[u32], reference: &[u32]) -> usize {
         let before = distance.set(&words);
         let best = best_shift(&words, reference, &mut distance, &mut tried);
         match best {
-            // A search that had to give up does not use the shift it found last.
+            // A search that gave up does not use the last shift it found.
             Some((after, shift)) if tried < MAX_SHIFTS_TRIED && after < before => {
                 shift.apply(&mut words);
                 shifts += 1;
@@ -137,8 +137,8 @@ fn edits(hypothesis: &[u32], reference: &[u32]) -> usize {
     }
 }
 
-/// Moves `length` words from `start` to before the word that is now at `target`, or, where the
-/// target is inside the phrase, so many words further on.
+/// Moves `length` words from `start` to before the word at `target` or, if the target is inside the
+/// phrase, that many words further on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Shift {
     start: usize,
@@ -147,7 +147,7 @@ struct Shift {
 }
 
 impl Shift {
-    /// The words that change places.
+    /// The range of words that move.
     fn changed(self, words: usize) -> Range<usize> {
         let end = self.start + self.length;
         if self.target < self.start {
@@ -169,7 +169,7 @@ impl Shift {
     }
 }
 
-/// The distance after a shift, then what decides between equal distances; the least is best.
+/// The distance after a shift, then the tie-breakers; the least is best.
 type ShiftRank = (u32, Reverse<usize>, usize, usize);
 
 /// The best shift and the distance after it: the shortest distance, then the longest phrase, then
@@ -196,8 +196,8 @@ fn best_shift(
                 {
                     break;
                 }
-                // A phrase is moved only if something in it is wrong where it stands and something
-                // is missing where it belongs, and not into itself.
+                // A phrase is moved only if something in it is wrong at its place and something is
+                // missing at the target, and not into itself.
                 wrong |= alignment.hypothesis_errors[last];
                 missing |= alignment.reference_errors[last_there];
                 let place = alignment.places[there];
@@ -207,7 +207,7 @@ fn best_shift(
                 }
                 let mut previous = None;
                 for offset in 0..=length {
-                    // The places behind the counterparts of the word before the phrase and of each
+                    // The places after the counterparts of the word before the phrase and of each
                     // of its words.
                     let target = match (there + offset).checked_sub(1) {
                         None => 0,
@@ -276,7 +276,7 @@ mod tests {
     }
 
     #[test]
-    fn empty_references_cost_everything() {
+    fn empty_references_score_100() {
         assert!((sentence_score(&Ter::default(), "ein Wort", &[""]) - 100.0).abs() < 1e-9);
         assert!(sentence_score(&Ter::default(), "", &[""]).abs() < 1e-9);
     }

@@ -1,11 +1,11 @@
-//! The table, and the example of the book.
+//! The table of metrics, and the book's example.
 
 use super::{METRICS, MetricSettings, NamedMetric};
 use crate::references::References;
 use crate::{Documents, Evaluation, MetricChoice, System};
 
 #[test]
-fn every_metric_has_a_name_of_its_own() {
+fn metric_names_are_unique() {
     for (place, metric) in METRICS.iter().enumerate() {
         assert_eq!(METRICS.iter().position(|other| other.name == metric.name), Some(place));
         assert!(NamedMetric::find(metric.name).is_some());

@@ -1,4 +1,4 @@
-//! Bars side by side: shares of several systems by class.
+//! Grouped bar charts: shares of several systems by class.
 
 use super::chart::{short, ticks};
 use super::{Anchor, COLOURS, Svg, Text, text_width};
@@ -10,11 +10,11 @@ pub struct BarChart {
     pub title: String,
     /// Names of the groups, along the horizontal axis.
     pub groups: Vec<String>,
-    /// Systems: a name, and one value per group where there is one.
+    /// Systems: a name, and one optional value per group.
     pub systems: Vec<(String, Vec<Option<f64>>)>,
-    /// What is written behind a value.
+    /// The unit after a value.
     pub unit: String,
-    /// A value that is marked by a line, with its name: chance.
+    /// A value marked by a line, with its name, such as chance.
     pub mark: Option<(f64, String)>,
 }
 

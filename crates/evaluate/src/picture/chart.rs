@@ -1,4 +1,4 @@
-//! Curves over a number: learning curves, scores over context sizes, memory.
+//! Line charts: learning curves, scores over context sizes, memory.
 
 use super::{Anchor, COLOURS, Svg, Text, text_width};
 
@@ -7,9 +7,9 @@ use super::{Anchor, COLOURS, Svg, Text, text_width};
 pub struct LineChart {
     /// What is shown.
     pub title: String,
-    /// What the horizontal axis is.
+    /// The label of the horizontal axis.
     pub x: String,
-    /// What the vertical axis is.
+    /// The label of the vertical axis.
     pub y: String,
     /// The curves.
     pub series: Vec<Series>,
@@ -24,9 +24,9 @@ pub struct Series {
     pub name: String,
     /// Its points, from left to right.
     pub points: Vec<(f64, f64)>,
-    /// Whether it is dashed, with rings for dots: what others published beside what was measured here.
+    /// Whether it is dashed, with rings for dots: published values, as opposed to measured ones.
     pub dashed: bool,
-    /// Which colour; series of the same kind share one.
+    /// The index of its colour; series of the same kind share one.
     pub colour: usize,
 }
 
@@ -63,7 +63,7 @@ impl LineChart {
             y_low = y_low.min(0.0);
         }
         let (y_ticks, mut x_ticks) = (ticks(y_low, y_high, 5), ticks(x_low, x_high, 8));
-        // Sentences, tokens and updates have no halves.
+        // Sentences, tokens and updates are integers.
         if finite().all(|(x, _)| x.fract() == 0.0) {
             x_ticks.retain(|tick| tick.fract() == 0.0);
         }
@@ -103,7 +103,7 @@ impl LineChart {
     }
 }
 
-/// Which series stand in which row of the legend.
+/// The series in each row of the legend.
 fn legend_rows(series: &[Series]) -> Vec<Vec<usize>> {
     let mut rows: Vec<Vec<usize>> = Vec::new();
     let mut filled = f64::INFINITY;
@@ -140,7 +140,7 @@ fn draw_legend(svg: &mut Svg, series: &[Series], rows: &[Vec<usize>], top: f64) 
     }
 }
 
-/// A range with some room, even if all values are equal.
+/// A range with some margin, even if all values are equal.
 fn widened((low, high): (f64, f64)) -> (f64, f64) {
     if high > low { (low, high) } else { (low - 0.5, high + 0.5) }
 }

@@ -22,7 +22,7 @@ pub struct Grid {
 const SIZE: f64 = 12.0;
 const CELL: f64 = 18.0;
 const WIDE_CELL: f64 = 24.0;
-/// Shades of a terminal without colours, from nothing to one.
+/// Shades for a terminal without colours, from 0 to 1.
 const BLOCKS: [&str; 5] = ["··", "░░", "▒▒", "▓▓", "██"];
 
 /// From a dark to a bright blue, in the 256 colours that every terminal has.
@@ -33,7 +33,7 @@ impl Grid {
     pub fn draw(&self) -> Svg {
         let longest =
             |names: &[String]| names.iter().map(|name| text_width(name, SIZE)).fold(0.0, f64::max);
-        // Short names stand upright above wide cells; long ones lean over narrow ones.
+        // Short names are upright above wide cells; long ones are slanted above narrow ones.
         let lean = longest(&self.columns) > WIDE_CELL;
         let cell = if lean { CELL } else { WIDE_CELL };
         let left = longest(&self.rows) + 10.0;
@@ -72,7 +72,7 @@ impl Grid {
         svg
     }
 
-    /// The grid as lines of text: blocks in colours, or of different densities without.
+    /// The grid as lines of text: coloured blocks, or blocks of different densities.
     pub fn to_terminal(&self, colours: bool) -> String {
         let left = self.rows.iter().map(|name| columns_of(name)).max().unwrap_or(0);
         let mut text = String::new();
@@ -99,7 +99,7 @@ impl Grid {
 fn block(weight: f32, colours: bool) -> String {
     let weight = weight.clamp(0.0, 1.0);
     if !colours {
-        // Anything above zero shows.
+        // Everything above zero is visible.
         return BLOCKS[(weight * 4.0).ceil() as usize].to_owned();
     }
     if weight == 0.0 {
@@ -109,7 +109,7 @@ fn block(weight: f32, colours: bool) -> String {
     format!("\u{1b}[48;5;{}m  \u{1b}[0m", RAMP[step])
 }
 
-/// How many columns of a terminal a word takes: wide scripts take two per letter.
+/// The width of a word in terminal columns: wide scripts take two per letter.
 fn columns_of(word: &str) -> usize {
     word.chars()
         .map(|c| match c as u32 {

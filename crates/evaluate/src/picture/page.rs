@@ -12,7 +12,7 @@ pub fn page(title: &str, body: Markup, script: Option<&'static str>) -> String {
             head {
                 meta charset="utf-8";
                 meta name="viewport" content="width=device-width, initial-scale=1";
-                // Nothing is loaded: not even a mistake in the page could reach the network.
+                // Nothing can be loaded, so even a bug in the page cannot reach the network.
                 meta http-equiv="Content-Security-Policy"
                     content="default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'";
                 meta name="color-scheme" content="light dark";

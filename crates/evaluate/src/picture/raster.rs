@@ -1,15 +1,15 @@
-//! From SVG to PNG, with a font that is part of the program: a bare machine has none.
+//! From SVG to PNG, with a built-in font, because a bare machine has none.
 
 use abridge_corpus::{Error, Result};
 use resvg::{tiny_skia, usvg};
 
-/// The name of the font inside the program.
+/// The name of the built-in font.
 const FAMILY: &str = "Abridge Sans";
 
 /// A subset of `DejaVu Sans`; see `font/LICENSE`.
 static FONT: &[u8] = include_bytes!("font/AbridgeSans.ttf");
 
-/// The largest side of an image in pixels; what is larger is drawn smaller.
+/// The largest side of an image in pixels; larger images are scaled down.
 const LARGEST_SIDE: f32 = 16_000.0;
 
 /// Draws a standalone SVG at `scale` pixels per unit.
@@ -24,7 +24,7 @@ pub fn png(svg: &str, scale: f32) -> Result<Vec<u8>> {
     let scale = scale.min(LARGEST_SIDE / size.width().max(size.height()));
     let (width, height) = ((size.width() * scale).ceil(), (size.height() * scale).ceil());
     let mut pixels = tiny_skia::Pixmap::new(width as u32, height as u32)
-        .ok_or_else(|| failed(format!("{width} times {height} pixels is no size")))?;
+        .ok_or_else(|| failed(format!("{width} × {height} pixels is not a valid size")))?;
     resvg::render(&tree, tiny_skia::Transform::from_scale(scale, scale), &mut pixels.as_mut());
     pixels.encode_png().map_err(|error| failed(error.to_string()))
 }
@@ -54,7 +54,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_svg_is_an_error() {
+    fn invalid_svg_is_an_error() {
         assert!(png("<svg", 1.0).unwrap_err().to_string().contains("cannot draw"));
     }
 }

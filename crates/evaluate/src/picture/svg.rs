@@ -1,8 +1,8 @@
-//! A small writer of SVG.
+//! A small SVG writer.
 
 use std::fmt::Write;
 
-/// A picture in the making.
+/// A picture under construction.
 #[derive(Clone, Debug)]
 pub struct Svg {
     width: f64,
@@ -10,7 +10,7 @@ pub struct Svg {
     body: String,
 }
 
-/// Which point of a text is at its place.
+/// Which point of a text is at its position.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Anchor {
     /// The left end.
@@ -27,11 +27,11 @@ pub enum Anchor {
 pub struct Text {
     /// The height of a line.
     pub size: f64,
-    /// Which point is at its place.
+    /// Which point is at its position.
     pub anchor: Anchor,
-    /// Degrees of turning around that place.
+    /// The rotation around that position, in degrees.
     pub turned: f64,
-    /// How strong it is, from 0 to 1.
+    /// The opacity, from 0 to 1.
     pub strength: f64,
 }
 
@@ -41,26 +41,26 @@ impl Text {
         Self { size, anchor: Anchor::Start, turned: 0.0, strength: 1.0 }
     }
 
-    /// The same, with another point at its place.
+    /// The same with another anchor.
     #[must_use]
     pub fn anchored(self, anchor: Anchor) -> Self {
         Self { anchor, ..self }
     }
 
-    /// The same, turned around its place.
+    /// The same, rotated around its position.
     #[must_use]
     pub fn turned(self, turned: f64) -> Self {
         Self { turned, ..self }
     }
 
-    /// The same, less strong.
+    /// The same, fainter.
     #[must_use]
     pub fn faint(self) -> Self {
         Self { strength: 0.65, ..self }
     }
 }
 
-/// About how wide a text is drawn: enough to leave room for it.
+/// The approximate width of a text, for layout.
 pub fn text_width(text: &str, size: f64) -> f64 {
     let width = |c: char| match c {
         'i' | 'j' | 'l' | 'I' | '.' | ',' | '\'' | ':' | ';' | '|' | '!' | ' ' => 0.36,
@@ -117,9 +117,9 @@ impl Svg {
         ));
     }
 
-    /// A dot or, `hollow`, a ring, with a text that a pointer brings up.
+    /// A dot or, if `hollow`, a ring, with a tooltip.
     pub fn dot(&mut self, (x, y): (f64, f64), colour: &str, hollow: bool, title: &str) {
-        // A ring is filled with nothing that can be seen, so that a pointer meets its middle too.
+        // A ring has a transparent fill, so that its middle also shows the tooltip.
         let inside = if hollow { 0.0 } else { 1.0 };
         self.write(format_args!(
             "<circle cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"3\" fill=\"{colour}\" fill-opacity=\"{inside}\" \
@@ -149,12 +149,12 @@ impl Svg {
         ));
     }
 
-    /// Another picture, at a place.
+    /// Another picture, at a position.
     pub fn place(&mut self, x: f64, y: f64, other: &Self) {
         self.write(format_args!("<g transform=\"translate({x:.1} {y:.1})\">{}</g>", other.body));
     }
 
-    /// Pictures under each other.
+    /// Stacks pictures vertically.
     pub fn stacked(pictures: &[Self], gap: f64) -> Self {
         let width = pictures.iter().map(Self::width).fold(1.0, f64::max);
         let height = pictures.iter().map(|picture| picture.height + gap).sum::<f64>() - gap;
@@ -167,7 +167,7 @@ impl Svg {
         all
     }
 
-    /// A file of its own: dark on white.
+    /// A separate file: dark on white.
     pub fn standalone(&self, label: &str) -> String {
         let Self { width, height, body } = self;
         format!(
@@ -196,7 +196,7 @@ impl Svg {
     }
 }
 
-/// Text as it stands in XML and HTML; control characters, which XML forbids, become visible.
+/// Escapes text for XML and HTML; control characters, which XML forbids, become visible.
 fn escape(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for c in text.chars() {

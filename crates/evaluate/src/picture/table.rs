@@ -1,9 +1,8 @@
-//! Tables of pages.
+//! HTML tables.
 
 use maud::{Markup, html};
 
-/// A table that scrolls within itself on a narrow screen; the first `words` columns are words, the
-/// others numbers.
+/// A table that scrolls on a narrow screen; the first `words` columns are text, the others numbers.
 pub fn html_table(words: usize, header: &[String], rows: &[Vec<String>]) -> Markup {
     let class = |column: usize| (column >= words).then_some("number");
     html! {

@@ -1,11 +1,11 @@
-//! The pronouns of the languages that are known, and how they are found in a line.
+//! The pronouns of the supported languages, and how they are found in a line.
 
 use std::fmt;
 use std::str::FromStr;
 
 use abridge_corpus::{Error, Result};
 
-/// A language whose pronouns are known.
+/// A language with a list of pronouns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PronounLanguage {
     /// German.
@@ -68,7 +68,7 @@ impl PronounLanguage {
         }
     }
 
-    /// The pronouns of a line as (gender, form) places in the lists above.
+    /// The pronouns of a line as (gender, form) indices into the lists above.
     pub(super) fn find(self, line: &str) -> Vec<(usize, usize)> {
         words(line).filter_map(|word| self.classify(&word)).collect()
     }
@@ -76,7 +76,8 @@ impl PronounLanguage {
     fn classify(self, word: &Word<'_>) -> Option<(usize, usize)> {
         let mut form = word.text.to_lowercase();
         if self == Self::German && !word.starts_sentence && word.text != form {
-            // Inside a sentence a capital makes the polite form. `SIE` in capitals is no sign of it.
+            // Inside a sentence, a capital marks the polite form, but `SIE` in all capitals does
+            // not.
             word.text.clone_into(&mut form);
         }
         if self == Self::French && word.elided {
@@ -103,7 +104,7 @@ impl FromStr for PronounLanguage {
             .into_iter()
             .find(|language| language.code() == code)
             .ok_or_else(|| {
-                Error::new(format!("no pronouns are known for language `{code}`"))
+                Error::new(format!("there is no list of pronouns for language `{code}`"))
                     .remedy("choose one of de, fr, en")
             })
     }
@@ -112,9 +113,9 @@ impl FromStr for PronounLanguage {
 /// A run of letters.
 pub(super) struct Word<'a> {
     pub(super) text: &'a str,
-    /// Whether a capital says nothing here.
+    /// Whether it may start a sentence, so that a capital means nothing.
     starts_sentence: bool,
-    /// Whether an apostrophe follows at once.
+    /// Whether an apostrophe follows directly.
     elided: bool,
 }
 

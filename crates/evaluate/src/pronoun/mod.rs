@@ -1,9 +1,10 @@
-//! Are the pronouns of a translation those of its reference? Precision and recall per gender.
+//! Compares the pronouns of a translation with its reference: precision and recall per gender.
 //!
-//! No gold alternatives are needed: pronouns are found by their form and counted line by line, so
-//! that an ordinary test set shows what context does to them. A pronoun matches if the reference has
-//! one of the same gender in the same line, whatever its case (`er` for `ihn`); the single forms
-//! are counted too. Forms that are mostly something else (French `le`, `la`, `lui`) are left out.
+//! No contrastive alternatives are needed: pronouns are found by their form and counted line by
+//! line, so that an ordinary test set shows the effect of context on them. A pronoun matches if the
+//! reference has one of the same gender in the same line, whatever its grammatical case (`er` for
+//! `ihn`); single forms are counted, too. Forms that are mostly other words (French `le`, `la`,
+//! `lui`) are left out.
 
 mod language;
 
@@ -15,20 +16,20 @@ use serde::Serialize;
 use crate::references::References;
 use crate::signature::{Field, Signature};
 
-/// What is counted.
+/// The texts to count in.
 #[derive(Clone, Debug)]
 pub struct PronounInput<'a> {
     /// The language of the translation.
     pub language: PronounLanguage,
     /// The translation.
     pub hypotheses: &'a [String],
-    /// Its references. Of several the one that shares most pronouns with a line counts.
+    /// Its references. If there are several, the one that shares most pronouns with a line counts.
     pub references: &'a References,
     /// Counts only lines whose source has one of these words.
     pub only: Option<SourceFilter<'a>>,
 }
 
-/// A choice of lines by words of their source, such as `it` for the pronouns that need context.
+/// Selects lines by words of their source, such as `it` for the pronouns that need context.
 #[derive(Clone, Copy, Debug)]
 pub struct SourceFilter<'a> {
     /// The source.
@@ -87,7 +88,7 @@ pub struct PronounRow {
     pub forms: Vec<PronounRow>,
 }
 
-/// The pronouns of a translation beside those of its reference.
+/// The pronouns of a translation compared with those of its reference.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct PronounReport {
     /// How many lines were counted.
@@ -154,7 +155,7 @@ fn of_gender(found: &[(usize, usize)], gender: usize) -> usize {
     found.iter().filter(|pronoun| pronoun.0 == gender).count()
 }
 
-/// The pronouns of the reference that has most of these; of equally good ones the first.
+/// The pronouns of the reference that shares most of these; the first one in case of ties.
 fn nearest(
     language: PronounLanguage,
     here: &[(usize, usize)],

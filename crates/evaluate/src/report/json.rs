@@ -1,7 +1,7 @@
 //! The report as JSON: one object, a key per metric, each with `score` and `signature`.
 //!
-//! The score of a key is that of the first system; all systems are in its `systems`, all documents
-//! in its `documents`. Numbers are not rounded.
+//! The score of a metric is that of the first system; its `systems` has all systems, its
+//! `documents` all documents. Numbers are not rounded.
 
 use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
@@ -102,9 +102,9 @@ impl Serialize for Metrics<'_> {
 }
 
 impl Report {
-    /// As JSON, indented, with a line end. Metrics stand in the order of the request.
+    /// As indented JSON with a final newline. Metrics are in the order of the request.
     pub fn to_json(&self) -> String {
-        // Strings as keys and finite numbers: there is nothing that JSON could not hold.
+        // Keys are strings and numbers are finite, so serialisation cannot fail.
         let mut text = serde_json::to_string_pretty(&Metrics(self)).unwrap_or_default();
         text.push('\n');
         text

@@ -1,4 +1,4 @@
-//! All metrics of one or several systems in one report, and the forms in which it is shown.
+//! A report of all metrics of one or several systems, and its output formats.
 
 mod json;
 mod run;
@@ -26,7 +26,7 @@ pub enum MetricChoice {
 }
 
 impl MetricChoice {
-    /// A metric that reads texts.
+    /// A text metric.
     pub fn text(metric: NamedMetric, settings: &MetricSettings) -> Self {
         Self::Text(metric.name, metric.with(settings))
     }
@@ -40,7 +40,7 @@ impl MetricChoice {
         }
     }
 
-    /// What computes the score.
+    /// The metric itself.
     pub fn metric(&self) -> &dyn Metric {
         match self {
             Self::Text(_, metric) => &**metric,
@@ -48,7 +48,7 @@ impl MetricChoice {
         }
     }
 
-    /// Whether it needs to know which lines make a document.
+    /// Whether it needs document boundaries.
     pub fn is_of_documents(&self) -> bool {
         matches!(self, Self::Text(_, metric) if metric.is_of_documents())
     }
@@ -72,7 +72,7 @@ pub struct PronounChoice {
     pub source_words: Vec<String>,
 }
 
-/// What a report is about.
+/// The inputs of a report.
 #[derive(Clone, Debug)]
 pub struct Evaluation {
     /// One or several systems; the first is the baseline of comparisons.
@@ -81,7 +81,7 @@ pub struct Evaluation {
     pub references: References,
     /// The source.
     pub sources: Option<Vec<String>>,
-    /// Which lines make a document.
+    /// The lines of each document.
     pub documents: Option<Documents>,
     /// The metrics in the order of the report.
     pub metrics: Vec<MetricChoice>,
@@ -135,7 +135,7 @@ pub struct DocumentSize {
     pub lines: usize,
 }
 
-/// Everything that was found.
+/// All results.
 #[derive(Clone, Debug)]
 pub struct Report {
     /// The names of the systems.

@@ -12,7 +12,7 @@ use crate::pronoun::{PronounInput, PronounReport, SourceFilter, pronoun_report};
 use crate::signature::{Field, Signature};
 use crate::significance::{Comparison, Interval, PairedTest, Resampling, compare, interval};
 
-/// Corrects the p-values of a table for their number.
+/// Corrects the p-values of a table for multiple testing.
 fn correct(metrics: &mut [MetricResult]) {
     let scores = metrics.iter_mut().flat_map(|metric| &mut metric.systems);
     let mut tested: Vec<(&mut SystemScore, f64)> = scores
@@ -99,7 +99,7 @@ impl Evaluation {
             MetricChoice::Text(name, metric) if whole_documents => {
                 let documents = self.documents.as_ref().filter(|found| !found.is_empty());
                 let documents = documents.ok_or_else(|| {
-                    Error::new(format!("{name} needs to know which lines make a document"))
+                    Error::new(format!("{name} needs document boundaries"))
                         .remedy("give one document id per line with --docids")
                 })?;
                 let references = self.references.of_documents(documents)?;
@@ -178,7 +178,7 @@ impl Evaluation {
         self.systems.iter().map(|system| count(&system.lines)).collect()
     }
 
-    /// What the signatures tell of resampling, in the order of sacreBLEU.
+    /// The signature fields of resampling, in sacreBLEU's order.
     fn test_fields(&self) -> Vec<Field> {
         let test = self.test.filter(|_| self.systems.len() > 1);
         let confidence = self.confidence.map(|(samples, seed)| PairedTest {
@@ -225,7 +225,7 @@ impl Evaluation {
             (_, true) => None,
             (Some(sources), false) => Some(SourceFilter { sources, words: &choice.source_words }),
             (None, false) => {
-                return Err(Error::new("lines cannot be chosen by their source without it")
+                return Err(Error::new("choosing lines by source words needs the source")
                     .remedy("give the source with --source"));
             }
         };
@@ -280,7 +280,7 @@ mod tests {
     }
 
     #[test]
-    fn all_three_forms_show_every_metric_and_document() {
+    fn all_three_formats_show_every_metric_and_document() {
         let report = evaluation().run().unwrap();
         let markdown = report.to_markdown(1);
         let text = report.to_text(1);

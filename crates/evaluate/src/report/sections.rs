@@ -1,4 +1,4 @@
-//! The report as tables for readers: in a terminal, or as Markdown.
+//! The report as tables, for a terminal or as Markdown.
 
 use super::table::Table;
 use super::{MetricResult, Report, SystemScore};
@@ -7,7 +7,7 @@ use crate::pronoun::{PronounCounts, PronounReport};
 /// The level below which a difference is marked as significant.
 const LEVEL: f64 = 0.05;
 
-/// A table with its title and what must be said below it.
+/// A table with its title and notes.
 struct Section {
     title: String,
     table: Table,
@@ -110,7 +110,7 @@ impl Report {
         if let Some(test) = &self.test {
             notes.push(format!(
                 "p: {} against {} ({} samples, seed {}); * marks p < {LEVEL} after Holm's \
-                 correction for all p of the table",
+                 correction over the table",
                 test.resampling, self.systems[0], test.samples, test.seed
             ));
         }
@@ -183,8 +183,7 @@ fn cell(metric: &MetricResult, score: &SystemScore, decimals: usize) -> String {
         parts.push(format!("{mean} ± {}", number(metric, interval.half_width, decimals)));
     }
     if let Some(comparison) = &score.comparison {
-        // Two equal translations never differ more than by nothing, which makes p small and means
-        // nothing.
+        // Equal translations have no difference, for which a small p means nothing.
         let significant = score.holm.is_some_and(|p| p < LEVEL) && comparison.difference != 0.0;
         let mark = if significant { "*" } else { "" };
         parts.push(format!("p = {:.4}{mark}", comparison.p_value));

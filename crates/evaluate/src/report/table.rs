@@ -2,7 +2,7 @@
 
 /// Cells in rows.
 pub(super) struct Table {
-    /// The columns of words, which are aligned left; all others are numbers, aligned right.
+    /// The indices of text columns, aligned left; all others are numbers, aligned right.
     pub(super) words: &'static [usize],
     pub(super) header: Vec<String>,
     pub(super) rows: Vec<Vec<String>>,

@@ -1,4 +1,4 @@
-//! Words that the document has used before for the same thing.
+//! Lexical cohesion: words that the document has used before for the same thing.
 //!
 //! MuDA aligns words. Here, a target word belongs to a source word if it was in the translation of
 //! every earlier sentence that has that source word, and there are at least two of them.
@@ -7,9 +7,9 @@ use std::collections::BTreeMap;
 
 use super::{Pair, TagLanguage, Word};
 
-/// Earlier sentences that must have the pair of words.
+/// The fewest earlier sentences with the pair of words.
 const TIMES: usize = 2;
-/// Shorter words are mostly grammar.
+/// The fewest letters; shorter words are mostly function words.
 const LETTERS: usize = 4;
 
 const COMMON_ENGLISH: &[&str] = &[
@@ -20,7 +20,7 @@ const COMMON_ENGLISH: &[&str] = &[
     "must",
 ];
 
-/// Long words of German, French and Portuguese that are grammar.
+/// Long function words of German, French and Portuguese.
 const COMMON_TARGET: &[&str] = &[
     "aber", "alle", "auch", "dass", "diese", "diesem", "diesen", "dieser", "dieses", "doch",
     "eine", "einem", "einen", "einer", "eines", "haben", "hatte", "hier", "können", "müssen",
@@ -31,10 +31,11 @@ const COMMON_TARGET: &[&str] = &[
     "pela", "pelo", "porque", "quando", "você",
 ];
 
-/// Which target words stood beside which source words, so far in a document.
+/// Which target words occurred with which source words so far in a document.
 #[derive(Debug, Default)]
 pub(super) struct Cohesion {
-    /// For each source word its sentences and, for each target word, in how many of them it was.
+    /// For each source word, the number of its sentences and, for each target word, in how many of
+    /// them it occurred.
     seen: BTreeMap<String, (usize, BTreeMap<String, usize>)>,
 }
 
@@ -50,7 +51,7 @@ impl Cohesion {
                 })
             })
         };
-        // A word that stands beside everything is grammar.
+        // A word that occurs with everything is a function word.
         let sentences = self.seen.get("").map_or(0, |(count, _)| *count);
         let everywhere = |word: &Word| {
             let count = self.seen.get("").and_then(|(_, beside)| beside.get(&word.lower));

@@ -1,4 +1,4 @@
-//! Words that the source leaves out: *I do* becomes *ich glaube es*.
+//! Ellipsis: words that the source leaves out: *I do* becomes *ich glaube es*.
 
 use super::{Pair, TagLanguage, Word};
 
@@ -6,8 +6,8 @@ const AUXILIARIES: &[&str] = &[
     "do", "does", "did", "will", "would", "can", "could", "should", "shall", "may", "might",
     "must", "have", "has", "had",
 ];
-/// Words that a clause may have beside its auxiliary without saying what is done. Forms of *be*
-/// leave out what someone is, which the translation mostly leaves out, too.
+/// Words that may accompany the auxiliary of an elliptic clause. Forms of *be* are not auxiliaries
+/// here: what they leave out, the translation mostly leaves out, too.
 const EMPTY: &[&str] = &[
     "is",
     "are",
@@ -68,7 +68,7 @@ const EMPTY: &[&str] = &[
     "both",
     "there",
 ];
-/// Target words that carry no content of their own, in all three languages.
+/// Function words of the three target languages.
 const FUNCTION: &[&str] = &[
     // German
     "ich",
@@ -273,7 +273,7 @@ const FUNCTION: &[&str] = &[
     "então",
 ];
 
-/// Places of content words in clauses whose source has an auxiliary and nothing that it helps.
+/// Indices of content words in clauses whose source has an auxiliary without a main verb.
 pub(super) fn find(pair: &Pair, _language: TagLanguage) -> Vec<usize> {
     let clauses = |words: &[Word]| words.last().map_or(0, |word| word.clause + 1);
     let count = clauses(&pair.source);
@@ -281,7 +281,7 @@ pub(super) fn find(pair: &Pair, _language: TagLanguage) -> Vec<usize> {
     if !elided.contains(&true) {
         return Vec::new();
     }
-    // Clauses correspond where there are as many; elsewhere all of the source must be elided.
+    // Clauses correspond if their numbers are equal; otherwise the whole source must be elided.
     let same = clauses(&pair.target) == count;
     let all = (0..count).all(|clause| elided[clause] || is_empty(&pair.source, clause));
     pair.places(|word| {
@@ -291,7 +291,7 @@ pub(super) fn find(pair: &Pair, _language: TagLanguage) -> Vec<usize> {
     })
 }
 
-/// Whether a clause consists of an auxiliary and words that say nothing.
+/// Whether a clause consists of an auxiliary and words without content.
 fn is_elided(source: &[Word], clause: usize) -> bool {
     let mut has_auxiliary = false;
     for word in source.iter().filter(|word| word.clause == clause) {

@@ -1,4 +1,4 @@
-//! Words that show how people address each other.
+//! Formality: words that show how people address each other.
 
 use super::{Pair, TagLanguage};
 
@@ -6,7 +6,7 @@ const GERMAN: &[&str] = &[
     "du", "dich", "dir", "dein", "deine", "deinen", "deinem", "deiner", "deines", "euch", "euer",
     "eure", "euren", "eurem", "eurer", "eures",
 ];
-/// Polite only with a capital, which says nothing where a sentence begins.
+/// Polite only if capitalised, which is ambiguous at the start of a sentence.
 const GERMAN_POLITE: &[&str] = &["sie", "ihnen", "ihr", "ihre", "ihren", "ihrem", "ihrer", "ihres"];
 const FRENCH: &[&str] = &[
     "tu", "te", "t'", "toi", "ton", "ta", "tes", "tien", "tienne", "vous", "votre", "vos", "vôtre",
@@ -17,7 +17,7 @@ const PORTUGUESE: &[&str] = &[
     "senhoras",
 ];
 
-/// Places of such words; the source must have *you*.
+/// Indices of such words; the source must have *you*.
 pub(super) fn find(pair: &Pair, language: TagLanguage) -> Vec<usize> {
     if !pair.source_has(&["you", "your", "yours", "yourself", "yourselves", "ya", "thee"]) {
         return Vec::new();
@@ -27,7 +27,7 @@ pub(super) fn find(pair: &Pair, language: TagLanguage) -> Vec<usize> {
             let lower = word.lower.as_str();
             GERMAN.contains(&lower)
                 || (word.capital && GERMAN_POLITE.contains(&lower))
-                // `ihr` may be a dative, too; of people who are addressed it is mostly the plural.
+                // `ihr` may also be a dative, but with *you* it is mostly the plural.
                 || lower == "ihr"
         }),
         TagLanguage::French => pair.places(|word| FRENCH.contains(&word.lower.as_str())),

@@ -1,4 +1,4 @@
-//! P-CXMI of tagged words: what the words that depend on context gain from it.
+//! P-CXMI of tagged words: how much context-dependent words gain from context.
 
 use abridge_corpus::Document;
 use serde::Serialize;
@@ -7,32 +7,31 @@ use super::{Tag, TagLanguage, TaggedWord, tag_document};
 use crate::cxmi::{CxmiReport, Gain, SentenceGain};
 use crate::normal::{Z95, two_sided};
 
-/// Gains of the words of a tag from the true and from a random context, document by document and
-/// sentence by sentence.
+/// Gains of a tag's words from the true and from a random context, by document and sentence.
 type OfTag = (Option<Tag>, Vec<Vec<Sentence>>);
 /// The gains of a sentence's words.
 type Sentence = Vec<(f64, f64)>;
 
-/// With fewer documents their spread is not known well enough to stand for that of others.
+/// With fewer documents, the variance between documents cannot be estimated well.
 const LEAST_DOCUMENTS: usize = 10;
 
-/// What the words of a tag gained, in nats per word. Words of a document share its contexts, so
-/// intervals and tests take documents for independent, not words; sentences where there are fewer
+/// The gain of a tag's words, in nats per word. Words of a document share its contexts, so
+/// intervals and tests treat documents as independent, not words; or sentences, if there are fewer
 /// than ten documents.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct TagGain {
-    /// The tag; `None` stands for all words without one.
+    /// The tag; `None` for all words without one.
     pub tag: Option<Tag>,
-    /// How many words.
+    /// The number of words.
     pub words: usize,
-    /// The gain from the sentences before.
+    /// The gain from the true context.
     pub context: Gain,
-    /// What they give beyond sentences of another place.
+    /// The gain over a random context.
     pub beyond: Gain,
 }
 
-/// The gains of tagged words, tag by tag, and of all others. The documents are those that the
-/// report was made of.
+/// The gains of tagged words, tag by tag, and of all others. The documents must be those of the
+/// report.
 pub fn tag_gains(
     report: &CxmiReport,
     documents: &[Document],
@@ -109,7 +108,7 @@ fn mean_of_words(clusters: &[Sentence], value: fn(&(f64, f64)) -> f64) -> Gain {
     }
 }
 
-/// Adds the words of a sentence. A word of the gains is what stands between two spaces.
+/// Adds the words of a sentence. In the gains, words are separated by spaces.
 fn add(target: &str, tagged: &[TaggedWord], line: &SentenceGain, gains: &mut [OfTag]) {
     let mut start = 0;
     let spaced = target.split(' ').filter_map(|word| {
@@ -139,7 +138,7 @@ mod tests {
     use abridge_corpus::Segment;
 
     #[test]
-    fn gains_are_given_to_the_words_that_are_tagged() {
+    fn gains_are_assigned_to_tagged_words() {
         let document = Document::new(
             "a",
             vec![
@@ -173,15 +172,15 @@ mod tests {
     }
 
     #[test]
-    fn words_of_one_document_are_no_independent_witnesses() {
-        // Ten documents whose four words gain the same: as uncertain as ten words.
+    fn words_of_one_document_are_not_independent() {
+        // Ten documents of four words with equal gains: as uncertain as ten words.
         let value = |n: usize| if n.is_multiple_of(2) { 1.0 } else { -0.4 };
         let four: Vec<Vec<(f64, f64)>> = (0..10).map(|n| vec![(value(n), 0.0); 4]).collect();
         let one: Vec<Vec<(f64, f64)>> = (0..10).map(|n| vec![(value(n), 0.0)]).collect();
         let [four, one] = [four, one].map(|words| mean_of_words(&words, |value| value.0));
         assert!((four.per_sentence - 0.3).abs() < 1e-12);
         assert!((four.p_value - one.p_value).abs() < 1e-12, "{four:?} {one:?}");
-        // Ten single words: the standard error of their mean, as Gain has it.
+        // Ten single words: the standard error of their mean, as in `Gain`.
         let plain = Gain::new(&(0..10).map(value).collect::<Vec<_>>(), 10);
         assert!((one.half_width - plain.half_width).abs() < 1e-12, "{one:?} {plain:?}");
 

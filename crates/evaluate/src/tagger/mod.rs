@@ -1,9 +1,10 @@
 //! A tagger of words that depend on context, after MuDA (Fernandes et al., 2023).
 //!
-//! MuDA asks a parser, a coreference resolver and a word aligner; this tagger asks rules alone,
-//! so that it runs anywhere. It tags words of a translation by its source and the sentences before:
-//! pronouns, formality, lexical cohesion, verb form and ellipsis, in German, French and Portuguese.
-//! What the rules miss is measured on sets whose words are annotated ([`TagRecall`], `docs/controls.md`).
+//! MuDA uses a parser, a coreference resolver and a word aligner; this tagger uses only rules, so
+//! that it runs anywhere. It tags words of a translation, given its source and the previous
+//! sentences: pronouns, formality, lexical cohesion, verb form and ellipsis, in German, French and
+//! Portuguese. Its recall is measured on sets with annotated words ([`TagRecall`],
+//! `docs/controls.md`).
 
 mod cohesion;
 mod ellipsis;
@@ -33,7 +34,7 @@ use words::{Word, english, words};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Tag {
-    /// A pronoun whose gender the antecedent decides.
+    /// A pronoun whose gender depends on its antecedent.
     Pronoun,
     /// A word that shows how people address each other.
     Formality,
@@ -82,7 +83,7 @@ impl FromStr for TagLanguage {
             "de" => Ok(Self::German),
             "fr" => Ok(Self::French),
             "pt" => Ok(Self::Portuguese),
-            _ => Err(Error::new(format!("no rules for tags in `{code}`"))
+            _ => Err(Error::new(format!("no tagging rules for `{code}`"))
                 .remedy("choose one of de, fr, pt")),
         }
     }
@@ -99,7 +100,7 @@ pub struct TaggedWord {
     pub place: Range<usize>,
 }
 
-/// A sentence pair in words.
+/// A tokenized sentence pair.
 struct Pair {
     source: Vec<Word>,
     target: Vec<Word>,
@@ -150,7 +151,7 @@ impl Pair {
         self.source.iter().any(|word| words.contains(&word.lower.as_str()))
     }
 
-    /// The places of target words for which a rule holds.
+    /// The indices of target words for which a rule holds.
     fn places(&self, rule: impl Fn(&Word) -> bool) -> Vec<usize> {
         (0..self.target.len()).filter(|&place| rule(&self.target[place])).collect()
     }
@@ -175,7 +176,7 @@ mod tests {
         assert!(has(German, "I saw it.", "Ich sah ihn.", Tag::Pronoun, "ihn"));
         assert!(!has(German, "I saw him.", "Ich sah ihn.", Tag::Pronoun, "ihn"));
         assert!(!has(German, "Do you want it?", "Wollen Sie das?", Tag::Pronoun, "sie"));
-        // Where the source has *she* as well, *sie* may be hers.
+        // If the source also has *she*, *sie* may refer to it.
         assert!(!has(German, "She saw it.", "Sie sah es.", Tag::Pronoun, "sie"));
         assert!(has(German, "She saw it.", "Sie sah ihn.", Tag::Pronoun, "ihn"));
         assert!(!has(French, "He saw it.", "Il la vit.", Tag::Pronoun, "il"));
@@ -200,7 +201,7 @@ mod tests {
         assert!(has(German, "I do.", "Ich glaube es.", Tag::Ellipsis, "glaube"));
         assert!(has(French, "You will.", "Tu verras.", Tag::Ellipsis, "verras"));
         assert!(!has(German, "I do believe it.", "Ich glaube es.", Tag::Ellipsis, "glaube"));
-        // A form of *be* with nothing after it is cut off rather than left out.
+        // A form of *be* without a complement is not ellipsis.
         assert!(!has(
             German,
             "This is really, really useful.",
@@ -211,14 +212,14 @@ mod tests {
     }
 
     #[test]
-    fn the_same_thing_is_called_the_same() {
+    fn repeated_words_are_cohesion() {
         let sources = ["The lamp is old.", "He sold a lamp.", "That lamp was mine."];
         let targets = ["Die Lampe ist alt.", "Er verkaufte eine Lampe.", "Die Lampe war meine."];
         let tagged = tag_document(&sources, &targets, TagLanguage::German);
         assert!(tagged[0].is_empty() && tagged[1].is_empty());
         assert_eq!(tagged[2].len(), 1);
         assert_eq!((tagged[2][0].tag, tagged[2][0].word.as_str()), (Tag::Cohesion, "lampe"));
-        // Another word for it is no repetition.
+        // Another word for it is not a repetition.
         let others = ["Die Lampe ist alt.", "Er verkaufte eine Leuchte.", "Die Lampe war meine."];
         assert!(tag_document(&sources, &others, TagLanguage::German)[2].is_empty());
     }

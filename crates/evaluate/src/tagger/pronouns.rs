@@ -1,9 +1,10 @@
-//! Pronouns whose gender the antecedent decides.
+//! Pronouns whose gender depends on the antecedent.
 
 use super::{Pair, TagLanguage};
 
-/// Places of such pronouns: the source must have a word that leaves the gender open, and none that
-/// tells it. Nothing is aligned, so where both *it* and *she* stand, a *sie* may belong to either.
+/// Indices of such pronouns: the source must have a word that leaves the gender open, and none that
+/// determines it. Words are not aligned, so if the source has both *it* and *she*, a *sie* may
+/// belong to either.
 pub(super) fn find(pair: &Pair, language: TagLanguage) -> Vec<usize> {
     let it = pair.source_has(&["it", "itself"]);
     let they = pair.source_has(&["they", "them", "themselves"]);
@@ -11,7 +12,7 @@ pub(super) fn find(pair: &Pair, language: TagLanguage) -> Vec<usize> {
     let he = pair.source_has(&["he", "him"]);
     let she = pair.source_has(&["she", "her"]);
     match language {
-        // Its plural has one form for all genders.
+        // The German plural has one form for all genders.
         TagLanguage::German if it => pair.places(|word| {
             let polite = word.capital && (!word.begins || you);
             match word.lower.as_str() {

@@ -1,4 +1,4 @@
-//! What the rules miss, measured on sets in which the word that depends on context is annotated.
+//! The recall of the rules, measured on sets in which context-dependent words are annotated.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -10,7 +10,7 @@ use super::{Tag, TagLanguage, tag_document};
 /// A sentence pair with its annotated word.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AnnotatedWord {
-    /// What kind of example it is: a rule of ctxPro, or the pronoun.
+    /// The kind of example: a rule of ctxPro, or the pronoun.
     pub kind: String,
     /// The English sentence.
     pub source: String,
@@ -33,20 +33,20 @@ pub struct RecallRow {
     pub found: usize,
 }
 
-/// What the rules find of a set's annotated words.
+/// The recall of the rules on a set's annotated words.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct TagRecall {
     /// One row per kind of example.
     pub kinds: Vec<RecallRow>,
     /// All of them.
     pub all: RecallRow,
-    /// Words with each tag that are not the annotated ones; not necessarily wrong, for a set
-    /// annotates one word per sentence.
+    /// Words with each tag that are not the annotated ones; not necessarily wrong, because a set
+    /// annotates only one word per sentence.
     pub others: [usize; Tag::ALL.len()],
 }
 
 impl TagRecall {
-    /// Tags each sentence alone and looks for its annotated word.
+    /// Tags each sentence separately and looks for its annotated word.
     pub fn new(examples: &[AnnotatedWord], language: TagLanguage) -> Self {
         let mut kinds: BTreeMap<&str, RecallRow> = BTreeMap::new();
         let all = RecallRow { kind: "all".to_owned(), ..RecallRow::default() };
@@ -105,7 +105,7 @@ impl fmt::Display for TagRecall {
         }
         writeln!(f, " {:>8} {:>8}", "any tag", "missed")?;
         let one = [&self.all];
-        // A single kind would say the same as all.
+        // A single kind would repeat the total.
         let kinds = self.kinds.iter().filter(|_| self.kinds.len() > 1);
         for row in kinds.chain(one) {
             let share = |count: usize| format!("{:.1} %", 100.0 * count as f64 / row.words as f64);
@@ -145,7 +145,7 @@ mod tests {
             recall.kinds.iter().map(|row| (row.kind.as_str(), row.words, row.found)).collect();
         assert_eq!(rows, [("a", 1, 0), ("b", 2, 2)]);
         assert_eq!(recall.all.found, 2);
-        // `votre` and `sais` are tagged, but not what the set asks for.
+        // `votre` and `sais` are tagged, but not annotated.
         assert_eq!(recall.others, [0, 1, 0, 0, 1]);
         let text = recall.to_string();
         assert!(text.contains("any tag   missed\n"), "{text}");

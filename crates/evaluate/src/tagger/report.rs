@@ -1,5 +1,4 @@
-//! F1 of tagged words: how many of the words that depend on context a translation shares with the
-//! reference.
+//! F1 of tagged words: how many context-dependent words a translation shares with the reference.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -44,23 +43,23 @@ impl TagCounts {
         }
     }
 
-    /// Of the translation's tagged words those that the reference has, in percent.
+    /// The share of the translation's tagged words that the reference has, in percent.
     pub fn precision(&self) -> f64 {
         100.0 * self.matched as f64 / self.hypothesis.max(1) as f64
     }
 
-    /// Of the reference's tagged words those that the translation has, in percent.
+    /// The share of the reference's tagged words that the translation has, in percent.
     pub fn recall(&self) -> f64 {
         100.0 * self.matched as f64 / self.reference.max(1) as f64
     }
 }
 
-/// A translation's words that depend on context, beside those of the reference.
+/// A translation's context-dependent words, compared with those of the reference.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct TagReport {
     /// The counts of each tag that occurs.
     pub tags: Vec<(Tag, TagCounts)>,
-    /// For each sentence the counts of each tag, for tests between systems.
+    /// For each sentence, the counts of each tag, for tests between systems.
     #[serde(skip)]
     pub sentences: Vec<BTreeMap<Tag, TagCounts>>,
 }

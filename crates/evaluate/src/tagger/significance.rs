@@ -8,8 +8,8 @@ use super::report::{TagCounts, TagReport};
 /// Trials of a test.
 const TRIALS: u64 = 10_000;
 
-/// How probable a difference of F1 at least as large is if each sentence's words came from either
-/// system by chance (two-sided).
+/// The probability of a difference in F1 at least as large if each sentence's words came from
+/// either system at random (two-sided).
 pub fn tag_test(first: &TagReport, second: &TagReport, tag: Tag, seed: u64) -> f64 {
     let counts = |report: &TagReport, sentence: usize| {
         report.sentences[sentence].get(&tag).copied().unwrap_or_default()
@@ -22,7 +22,7 @@ pub fn tag_test(first: &TagReport, second: &TagReport, tag: Tag, seed: u64) -> f
         let all = pairs.iter().enumerate();
         all.fold(same, |sum, (place, pair)| sum.plus(&of(place, pair)))
     };
-    // What both have in common counts for both.
+    // Sentences with equal counts contribute to both systems alike.
     let total = |report: &TagReport| {
         report.tags.iter().find(|(own, _)| *own == tag).map_or_else(TagCounts::default, |t| t.1)
     };

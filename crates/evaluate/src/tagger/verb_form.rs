@@ -1,9 +1,9 @@
-//! Forms of verbs that English does not distinguish: French and Portuguese imperfects, which stand
-//! beside another past tense.
+//! Verb forms that English does not distinguish: French and Portuguese imperfects, as opposed to
+//! another past tense.
 
 use super::{Pair, TagLanguage};
 
-/// French words in -ais, -ait and -aient that are no imperfects.
+/// French words in -ais, -ait and -aient that are not imperfects.
 const FRENCH_OTHERS: &[&str] = &[
     "mais",
     "jamais",
@@ -50,14 +50,15 @@ const FRENCH_OTHERS: &[&str] = &[
     "ferait",
     "irait",
 ];
-/// Portuguese imperfects whose endings nouns have, too.
+/// Portuguese imperfects whose endings also occur in nouns.
 const PORTUGUESE_OTHERS: &[&str] = &[
     "era", "eram", "tinha", "tinham", "vinha", "vinham", "podia", "podiam", "fazia", "faziam",
     "havia", "queria", "queriam", "dizia", "diziam", "sabia", "sabiam", "devia", "deviam", "ia",
     "iam", "punha", "parecia", "vivia", "conhecia",
 ];
 
-/// Places of such forms. Conditionals (-rait, -ria) follow English *would* and are left out.
+/// Indices of such forms. Conditionals (-rait, -ria) correspond to English *would* and are left
+/// out.
 pub(super) fn find(pair: &Pair, language: TagLanguage) -> Vec<usize> {
     match language {
         TagLanguage::German => Vec::new(),

@@ -1,8 +1,8 @@
-//! Words of a sentence with their places.
+//! Words of a sentence with their positions.
 
 use std::ops::Range;
 
-/// A run of letters, with the apostrophe where it is elided (`l'`).
+/// A run of letters, with the apostrophe if it is elided (`l'`).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Word {
     /// In lower case, with a plain apostrophe.
@@ -11,9 +11,9 @@ pub(super) struct Word {
     pub place: Range<usize>,
     /// Whether it begins with a capital.
     pub capital: bool,
-    /// Whether a capital says nothing here, because a sentence begins.
+    /// Whether it begins a sentence, so that a capital means nothing.
     pub begins: bool,
-    /// Whether a hyphen stands before it at once: French and Portuguese pronouns after verbs.
+    /// Whether a hyphen directly precedes it: French and Portuguese pronouns after verbs.
     pub hyphen: bool,
     /// The clause it belongs to, counted from 0.
     pub clause: usize,
@@ -60,7 +60,7 @@ pub(super) fn words(text: &str) -> Vec<Word> {
     words
 }
 
-/// The words of an English sentence in lower case: negations and short forms in their parts.
+/// The words of an English sentence in lower case, with contractions split.
 pub(super) fn english(text: &str) -> Vec<Word> {
     let mut found: Vec<Word> = Vec::new();
     for mut word in words(text) {
@@ -96,7 +96,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn words_know_their_places_and_clauses() {
+    fn words_have_positions_and_clauses() {
         let text = "C’est l'été, dit-il. Oui!";
         let found = words(text);
         let lower: Vec<&str> = found.iter().map(|word| word.lower.as_str()).collect();
@@ -109,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn english_short_forms_come_apart() {
+    fn english_contractions_are_split() {
         let found = english("I don't, it's; he won't.");
         let lower: Vec<&str> = found.iter().map(|word| word.lower.as_str()).collect();
         assert_eq!(lower, ["i", "do", "not", "it", "is", "he", "will", "not"]);

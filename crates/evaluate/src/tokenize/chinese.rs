@@ -8,12 +8,12 @@ pub(super) fn tokenize(line: &str) -> String {
     western::rules(&isolate(whitespace::trim(line), is_chinese))
 }
 
-/// The characters that the `zh` tokeniser of sacreBLEU cuts out.
+/// The characters that sacreBLEU's `zh` tokeniser isolates.
 ///
-/// Its table means to list the ideographs beyond the Basic Multilingual Plane, but writes them with
-/// four-digit escapes followed by a stray digit. Compared as strings these bounds select U+2001 to
-/// U+2A6D and U+2F81 to U+2FA1 instead: general punctuation such as the em dash and mathematical
-/// symbols are cut, and ideographs of extension B are not. Scores are equal only with the same set.
+/// Its table is meant to list the ideographs beyond the Basic Multilingual Plane, but writes them
+/// as four-digit escapes followed by a stray digit. Compared as strings, these bounds select U+2001
+/// to U+2A6D and U+2F81 to U+2FA1 instead: general punctuation such as the em dash and mathematical
+/// symbols are isolated, and ideographs of extension B are not. Equal scores require the same set.
 fn is_chinese(character: char) -> bool {
     matches!(
         character,
@@ -40,7 +40,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn general_punctuation_is_cut_and_extension_b_is_not() {
+    fn general_punctuation_is_isolated_and_extension_b_is_not() {
         assert!(is_chinese('—') && is_chinese('∑') && is_chinese('中') && is_chinese('！'));
         assert!(!is_chinese('\u{20000}') && !is_chinese('カ') && !is_chinese('한'));
     }

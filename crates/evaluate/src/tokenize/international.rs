@@ -1,7 +1,7 @@
 //! The international tokeniser of mteval-v14: Unicode punctuation and symbols become words.
 //!
 //! Punctuation inside a number stays. So does a full stop after a number at the end of the line,
-//! because nothing follows that is not a digit; mteval-v14 has this quirk and sacreBLEU keeps it.
+//! because no non-digit follows; mteval-v14 has this quirk and sacreBLEU keeps it.
 
 use unicode_properties::{GeneralCategoryGroup, UnicodeGeneralCategory};
 

@@ -1,4 +1,4 @@
-//! The tokenisers of BLEU, as sacreBLEU applies them, and the one of TER.
+//! sacreBLEU's tokenisers for BLEU, and the one for TER.
 
 mod chinese;
 mod international;
@@ -13,7 +13,7 @@ use std::str::FromStr;
 use abridge_corpus::Error;
 use serde::Serialize;
 
-/// How BLEU cuts a line into words.
+/// How BLEU splits a line into words.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub enum Tokenizer {
     /// `13a`: that of mteval-v13a, for languages with spaces; the default.
@@ -29,7 +29,7 @@ pub enum Tokenizer {
     /// `zh`: every Chinese character is a word, the rest as in `13a`.
     #[serde(rename = "zh")]
     Chinese,
-    /// `none`: the text is tokenised already.
+    /// `none`: the text is already tokenised.
     #[serde(rename = "none")]
     None,
 }
@@ -50,8 +50,8 @@ impl Tokenizer {
         }
     }
 
-    /// The line with white space between its words. Runs of white space are not made single:
-    /// split the result with [`crate::whitespace::words`].
+    /// The line with white space between its words. Runs of white space are not collapsed: split
+    /// the result with [`crate::whitespace::words`].
     pub fn tokenize(self, line: &str) -> Cow<'_, str> {
         match self {
             Self::Mteval13a => Cow::Owned(western::mteval13a(line)),

@@ -1,9 +1,9 @@
-//! The two rewriting steps that all tokenisers are made of.
+//! The two rewriting steps used by all tokenisers.
 //!
-//! Both walk from left to right and never look at a character twice, as a global substitution of a
-//! regular expression does; that decides what becomes of runs such as `...`.
+//! Both go from left to right and match each character at most once, like a global regular
+//! expression substitution; this determines the result for runs such as `...`.
 
-/// Puts a space on both sides of every character that is chosen.
+/// Puts spaces around every chosen character.
 pub(super) fn isolate(line: &str, chosen: impl Fn(char) -> bool) -> String {
     let mut output = String::with_capacity(line.len() + line.len() / 2);
     for character in line.chars() {

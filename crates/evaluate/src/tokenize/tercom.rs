@@ -4,10 +4,10 @@ use super::rewrite::isolate;
 use super::western;
 use crate::metrics::Ter;
 
-/// The line with white space between its words, prepared as the settings of TER say.
+/// The line with white space between its words, prepared according to the settings of TER.
 pub(crate) fn tokenize(settings: &Ter, line: &str) -> String {
     let mut text = if settings.case_sensitive { line.to_owned() } else { line.to_lowercase() };
-    // An empty line stays empty, where padding would be harmless but wasted.
+    // An empty line stays empty; padding it would be harmless but useless.
     if text.is_empty() {
         return text;
     }
@@ -30,12 +30,12 @@ pub(crate) fn tokenize(settings: &Ter, line: &str) -> String {
 fn normalize(line: &str) -> String {
     let joined = line.replace("\n-", "").replace('\n', " ");
     let padded = format!(" {} ", western::resolve_entities(joined));
-    // The padding makes every possessive, also the last word of a line, one that a space follows.
+    // The padding puts a space after every possessive, even at the end of a line.
     western::number_rules(western::isolate_symbols(&padded).replace("'s ", " 's "))
 }
 
 /// Characters that become words: ideographs, strokes, radicals, compatibility forms, enclosed
-/// letters up to U+3F22 (so far does the range of sacreBLEU reach) and Asian punctuation.
+/// letters up to U+3F22 (the end of sacreBLEU's range) and Asian punctuation.
 ///
 /// Rules of Tercom for runs of hiragana and katakana are left out on purpose: in sacreBLEU they are
 /// anchored to the start of the line, where the padding of `normalize` has put a space, and so never

@@ -1,4 +1,4 @@
-//! The tokeniser of mteval-v13a, and its rules for Western languages that others share.
+//! The tokeniser of mteval-v13a, and its rules for Western languages, which other tokenisers share.
 
 use super::rewrite::{Isolate, isolate, isolate_in_pairs};
 
@@ -25,7 +25,7 @@ pub(super) fn resolve_entities(text: String) -> String {
     text.replace("&quot;", "\"").replace("&amp;", "&").replace("&lt;", "<").replace("&gt;", ">")
 }
 
-/// Symbols stand alone; full stop and comma do unless inside a number; a dash does after a digit.
+/// Isolates symbols, full stops and commas outside numbers, and dashes after digits.
 pub(super) fn rules(text: &str) -> String {
     number_rules(isolate_symbols(text))
 }
