@@ -67,7 +67,7 @@ fn a_table_is_trained_kept_and_compared() {
         .assert()
         .success()
         .stdout(contains("distance >3 %"))
-        .stderr(contains("4 of 4 cells are there already"));
+        .stderr(contains("4 of 4 cells are already done"));
     assert_eq!(cells(), made);
     // COMET comes from the translations that are kept.
     let comet = Path::new(env!("CARGO_MANIFEST_DIR")).join("../evaluate/tests/fixtures/comet");
@@ -167,14 +167,14 @@ fn examples_and_kept_tokens_come_from_the_cells_of_table_2() {
     reproduce(&["--table", "10"])
         .assert()
         .success()
-        .stderr(contains("2 of 3 cells are there already"))
+        .stderr(contains("2 of 3 cells are already done"))
         .stdout(contains("of 24 sentences have different pronouns"));
     let page = fs::read_to_string(file("examples-tiny.html")).unwrap();
     assert!(page.contains("Translations that differ in a pronoun (Table 10)"));
     reproduce(&["--table", "2", "--only", "grouping@1", "--only", "sentence"])
         .assert()
         .success()
-        .stderr(contains("2 of 2 cells are there already"));
+        .stderr(contains("2 of 2 cells are already done"));
 }
 
 #[test]
@@ -182,7 +182,7 @@ fn invalid_requests_are_refused_with_a_reason() {
     let folder = tempfile::tempdir().unwrap();
     for (arguments, part) in [
         (&["--table", "en-de", "--scale", "base"][..], "needs --data"),
-        (&["--table", "en-de", "--only", "grouping@7"], "chooses no cell"),
+        (&["--table", "en-de", "--only", "grouping@7"], "selects no cell"),
         (&["--table", "en-de", "--pair", "en-fr"], "leave --pair out"),
         (&["--table", "en-de", "--budget", "soon"], "not a duration"),
         (&["--table", "comet"], "need --comet"),

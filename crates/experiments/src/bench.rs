@@ -1,6 +1,6 @@
-//! How fast a machine trains and translates: one row per network, the same on every device.
+//! The training and translation speed of a machine: one row per network, the same on every device.
 //!
-//! Weights and words are random, for neither changes the time.
+//! Weights and words are random, because neither affects the time.
 
 use std::fmt::Write;
 use std::time::Instant;
@@ -13,20 +13,20 @@ use abridge_train::{Adam, AdamConfig, GradientWorkers, Trained, UpdateSettings};
 use burn::module::Module;
 use serde::Serialize;
 
-/// What is measured.
+/// Settings of the benchmark.
 #[derive(Clone, Debug)]
 pub struct BenchSettings {
-    /// Where to compute.
+    /// The device to compute on.
     pub device: DeviceKind,
-    /// The precision of products in training.
+    /// The precision of matrix products in training.
     pub precision: ProductPrecision,
-    /// The micro-batches of an update, one per worker; as many as fit the device by default.
+    /// The micro-batches per update, one per worker; by default as many as fit the device.
     pub workers: Option<usize>,
-    /// Sentences of a micro-batch.
+    /// Sentences per micro-batch.
     pub sentences: usize,
-    /// Updates that are timed; one more comes before them.
+    /// Timed updates, after one warm-up update.
     pub updates: usize,
-    /// Sentences that are translated, with a beam of 5.
+    /// Sentences to translate, with a beam of 5.
     pub translated: usize,
 }
 
@@ -43,20 +43,20 @@ impl Default for BenchSettings {
     }
 }
 
-/// The machine that was measured.
+/// The measured machine.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Machine {
     /// This program's version.
     pub abridge: String,
-    /// The name of the processor, where the system tells.
+    /// The name of the processor, if known.
     pub processor: Option<String>,
     /// The processor's vector instructions.
     pub instructions: String,
     /// Its instructions for bfloat16, if it has any.
     pub bf16: Option<String>,
-    /// Threads that it runs at once.
+    /// The number of hardware threads.
     pub threads: usize,
-    /// Its memory in MiB, where the system tells.
+    /// Its memory in MiB, if known.
     pub memory: Option<u64>,
     /// Operating system and architecture.
     pub system: String,
@@ -65,7 +65,7 @@ pub struct Machine {
 }
 
 impl Machine {
-    /// This one.
+    /// This machine.
     pub fn here(device: DeviceKind) -> Self {
         let cpuinfo = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
         let name = cpuinfo.lines().find_map(|line| line.strip_prefix("model name"));
@@ -89,7 +89,7 @@ pub struct BenchRow {
     pub size: String,
     /// Which of the paper's models.
     pub preset: String,
-    /// How many sentences it looks back at.
+    /// The context size.
     pub context: usize,
     /// Parameters.
     pub parameters: usize,
@@ -97,22 +97,22 @@ pub struct BenchRow {
     pub training: f64,
     /// Target tokens per second in training.
     pub training_tokens: f64,
-    /// Bytes that the processor's memory held at the peak of training, the network included.
+    /// Peak bytes of main memory in training, including the network.
     pub training_bytes: usize,
-    /// Sentences per second in translation, one after the other.
+    /// Sentences per second in translation, one at a time.
     pub translation: f64,
 }
 
-/// Everything that one run has measured.
+/// The results of one run.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct BenchReport {
-    /// Where.
+    /// The machine.
     pub machine: Machine,
-    /// The precision of products in training.
+    /// The precision of matrix products in training.
     pub precision: String,
     /// Workers, each with a micro-batch.
     pub workers: usize,
-    /// Sentences of a micro-batch.
+    /// Sentences per micro-batch.
     pub sentences: usize,
     /// The networks.
     pub rows: Vec<BenchRow>,
@@ -130,7 +130,7 @@ impl BenchReport {
         })
     }
 
-    /// As a table in Markdown, the machine above it.
+    /// As a Markdown table, with the machine above it.
     pub fn table(&self) -> String {
         let Machine { abridge, processor, instructions, bf16, threads, memory, system, device } =
             &self.machine;
@@ -138,7 +138,7 @@ impl BenchReport {
         let mut text = format!(
             "abridge {abridge} on {device}; {}, {threads} threads, {instructions}{}, {} MiB, \
              {system}\ntraining in {}, {} workers with {} sentences each; translation with a beam \
-             of 5, one sentence after the other\n\n",
+             of 5, one sentence at a time\n\n",
             processor.clone().unwrap_or_else(unknown),
             bf16.as_ref().map_or(String::new(), |kind| format!(", {kind}")),
             memory.map_or_else(unknown, |memory| memory.to_string()),
@@ -208,7 +208,7 @@ impl BenchSettings {
         })
     }
 
-    /// Seconds of the median update, its sentences and target tokens, and the parameters.
+    /// The seconds of the median update, its sentences and target tokens, and the parameters.
     fn train(&self, config: &ModelConfig) -> anyhow::Result<(f64, usize, usize, usize)> {
         let mut model = config.init(1, &self.device.open()?.autodiff())?;
         let parameters = model.num_params();
@@ -229,10 +229,10 @@ impl BenchSettings {
                 precision: self.precision,
             };
             let mut sum = workers.accumulate(&model, &batches, settings)?;
-            // Reads the gradients, so the update is over when the clock is looked at.
+            // Reads the gradients, so that the update is finished before the clock is read.
             sum.gradients.clip(0.1);
             model = adam.step(model, sum.gradients, 1e-4);
-            // The first update draws the weights, and a device compiles its kernels.
+            // The first update initialises the weights and compiles the device's kernels.
             if update > 0 {
                 seconds.push(start.elapsed().as_secs_f64());
             }

@@ -1,4 +1,4 @@
-//! What a recipe would train, and what it would cost.
+//! Estimates the data, memory and time of a recipe.
 
 use std::path::Path;
 use std::time::Instant;
@@ -10,15 +10,15 @@ use abridge_train::{Beginning, GradientWorkers, TrainRecipe, UpdateSettings, lea
 use burn::module::Module;
 use burn::tensor::Device;
 
-/// Micro-batches that are looked at: an epoch of a small corpus, enough of a large one.
+/// Micro-batches that are sampled: an epoch of a small corpus, enough of a large one.
 const SAMPLE: usize = 2000;
 
-/// What an epoch consists of.
+/// The composition of an epoch.
 #[derive(Default)]
 struct Epoch {
     sentences: usize,
     context_only: usize,
-    /// Tokens of both sides, and how many a layout with padding would take.
+    /// Tokens of both sides, and their number with padding.
     tokens: usize,
     padded: usize,
 }
@@ -34,38 +34,38 @@ impl Epoch {
     }
 }
 
-/// What a recipe would train, and what it would cost.
+/// The data, memory and time of a recipe.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Estimate {
     /// Parameters of the model.
     pub parameters: usize,
-    /// Those of them that learn.
+    /// Trainable parameters.
     pub learning: usize,
     /// Sentences per epoch that are translated.
     pub sentences: usize,
-    /// Sentences per epoch that are encoded only as the context of others.
+    /// Sentences per epoch that are encoded only as context.
     pub context_only: usize,
-    /// Sentences that are too long for a batch and left out.
+    /// Sentences that are too long for a batch and dropped.
     pub dropped: usize,
     /// The shares of several corpora in the target tokens, at the start of training.
     pub corpora: Vec<(String, f64)>,
-    /// Micro-batches per epoch; of several corpora, as many as all of their tokens fill.
+    /// Micro-batches per epoch; with several corpora, as many as all their tokens fill.
     pub batches: usize,
     /// Updates per epoch.
     pub updates: usize,
-    /// The share of padding that padded batches would have had.
+    /// The share of padding that padded batches would have.
     pub padding: f64,
-    /// Workers of training.
+    /// Training workers.
     pub workers: usize,
-    /// The memory of the largest update in MiB, where the system tells.
+    /// The memory of the largest update in MiB, if known.
     pub memory: Option<f64>,
-    /// Seconds of an epoch, at most.
+    /// An upper bound on the seconds per epoch.
     pub seconds: f64,
 }
 
 impl Estimate {
-    /// Plans an epoch and tries one update with the largest micro-batches, of a new network or of
-    /// one that starts from the model directory `from`.
+    /// Plans an epoch and tries one update with the largest micro-batches, with a new network or
+    /// with the weights of the model directory `from`.
     pub fn make(
         recipe: &TrainRecipe,
         data: &Path,
@@ -115,7 +115,7 @@ impl Estimate {
         drop(workers.accumulate(&model, &batches, settings)?);
         let seconds = start.elapsed().as_secs_f64();
         let (parameters, learning) = (model.num_params(), learning_count(&model));
-        // The optimiser's two running means come on top.
+        // Plus the optimiser's two running means.
         let means = (2 * learning * size_of::<f32>()) as f64 / f64::from(1 << 20);
         Ok(Self {
             parameters,

@@ -1,14 +1,14 @@
-//! Experiments: the paper's tables run again, the demo, and what a training run costs and reaches.
+//! Experiments: the paper's tables reproduced, the demo, and the cost and scores of a training run.
 //!
 //! | module | what |
 //! | --- | --- |
 //! | [`reproduce`] | a grid of cells, each trained, translated and scored once |
 //! | [`demo`] | two tiny models side by side, with and without context |
 //! | [`validation`] | BLEU and contrastive accuracy during training |
-//! | [`estimate`] | what a recipe would train, and its memory and time |
-//! | [`observer`] | hears how an experiment goes |
+//! | [`estimate`] | the data, memory and time of a recipe |
+//! | [`observer`] | is told the progress of an experiment |
 //!
-//! Nothing here prints: what happens goes to an [`observer::Observer`], what came out is returned.
+//! Nothing here prints: progress goes to an [`observer::Observer`], results are returned.
 
 #![forbid(unsafe_code)]
 #![warn(clippy::print_stderr, clippy::print_stdout)]

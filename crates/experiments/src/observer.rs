@@ -1,16 +1,16 @@
-//! Hears how an experiment goes.
+//! Receives the progress of an experiment.
 
 use abridge_corpus::prepare;
 
-/// Hears how an experiment goes; all of it may be ignored.
+/// Receives the progress of an experiment; all of it may be ignored.
 pub trait Observer: Sync {
-    /// Something that is worth a line of its own.
+    /// A message for a separate line.
     fn line(&self, text: &str);
-    /// What goes on now, in place of what went on before.
+    /// The current status, which replaces the previous one.
     fn status(&self, text: &str);
-    /// Nothing goes on until the next status.
+    /// Clears the status.
     fn idle(&self);
-    /// Hears how data is prepared.
+    /// Receives the progress of data preparation.
     fn preparation(&self) -> Box<dyn prepare::Progress>;
 }
 

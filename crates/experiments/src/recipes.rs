@@ -1,4 +1,4 @@
-//! The recipes that are built in.
+//! The built-in recipes.
 //!
 //! `recipes/` of this crate links to those of the repository, so that the crate is complete when it
 //! is packaged on its own.

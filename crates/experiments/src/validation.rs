@@ -1,4 +1,4 @@
-//! What a validation measures besides the loss: BLEU, and accuracy on a contrastive set.
+//! Validation metrics besides the loss: BLEU, and accuracy on a contrastive set.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -22,7 +22,7 @@ pub struct Measure {
     set: Option<ContrastiveSet>,
 }
 
-/// What is translated of one corpus.
+/// The sentences of one corpus to translate.
 struct Texts {
     /// The name of its score.
     score: String,
@@ -32,7 +32,7 @@ struct Texts {
 }
 
 impl Measure {
-    /// Reads what the recipe names; nothing if it names nothing.
+    /// Reads the data that the recipe names; `None` if it names none.
     pub fn open(recipe: &TrainRecipe, data: &Path) -> anyhow::Result<Option<Self>> {
         let wanted = &recipe.validation;
         if wanted.sentences == 0 && wanted.contrastive.is_none() {
@@ -45,8 +45,8 @@ impl Measure {
                 let targets = data.manifest().recipe.target_languages();
                 anyhow::ensure!(
                     targets.is_empty(),
-                    "validation.contrastive is of one language, but the data have {}; leave it out, \
-                     and measure each with `abridge contrast --to`",
+                    "validation.contrastive has one language, but the data has {}; leave it out, \
+                     and measure each language with `abridge contrast --to`",
                     targets.join(", ")
                 );
                 let languages = &data.manifest().recipe.languages;
@@ -73,7 +73,7 @@ impl Measure {
                 texts.push(Texts::of(score, &valid, wanted.sentences, &source, &target)?);
             }
         }
-        // A model that has learned little writes until it is stopped.
+        // A model at the start of training may never end a translation.
         let beam = BeamSettings {
             beam: wanted.beam.max(1),
             max_length: longest * 6 / 5 + 10,
@@ -138,7 +138,7 @@ fn text(store: &TokenStore, side: Side, sentence: usize, tokenizer: &Tokenizer) 
     let mut tokens = Vec::new();
     store.append(side, sentence, &mut tokens);
     let text = tokenizer.decode(&tokens);
-    // The language is no text, but has to be named again.
+    // The language token is not decoded, so it has to be added again.
     match tokens.first().and_then(|&first| tokenizer.languages().code(first)) {
         Some(code) => format!("{} {text}", language_code(code)),
         None => text,

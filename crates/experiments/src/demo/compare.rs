@@ -1,4 +1,4 @@
-//! What the two models do differently, in numbers.
+//! Compares the two models.
 
 use abridge_corpus::{ContrastiveInput, ContrastiveSet, Document, Input, read};
 use abridge_evaluate::inspect::{InspectedDocument, Inspector};
@@ -10,19 +10,19 @@ use anyhow::Context;
 
 use super::{Demo, PRESETS};
 
-/// Everything that the demo shows.
+/// The results that the demo shows.
 pub struct DemoComparison {
     /// A document that neither model has seen, with its reference.
     pub document: Document,
-    /// Which sentences of the test file it is, counted from 1, as `abridge inspect` takes them.
+    /// The range of its sentences in the test file, from 1, as for `abridge inspect`.
     pub sentences: String,
     /// The translations of both models, sentence by sentence.
     pub translations: [Vec<String>; 2],
     /// How often each prefers the right pronoun.
     pub accuracy: [ContrastiveReport; 2],
-    /// What the memory of a context sentence takes, by its number of tokens.
+    /// The memory size of a context sentence, by its number of tokens.
     pub memory: Vec<Memory>,
-    /// Vectors per sentence that the memory keeps.
+    /// Vectors per sentence in the memory.
     pub rows: usize,
     /// Learning curves.
     pub curves: Vec<Series>,
@@ -32,7 +32,7 @@ pub struct DemoComparison {
 
 /// Memory of one context sentence.
 pub struct Memory {
-    /// Tokens of the sentence, the end included.
+    /// Tokens of the sentence, including the end token.
     pub tokens: usize,
     /// Bytes of its entry with keys and values for every layer.
     pub grouped: usize,
@@ -41,7 +41,7 @@ pub struct Memory {
 }
 
 impl DemoComparison {
-    /// Translates, scores, measures and looks.
+    /// Translates, scores, measures and inspects.
     pub fn make(demo: &Demo) -> anyhow::Result<Self> {
         let device = DeviceKind::Cpu.open()?;
         let sentence = Translator::open(&demo.model("sentence"), &device)?;
@@ -70,7 +70,7 @@ impl DemoComparison {
         };
         let accuracy = [score(&sentence)?, score(grouping)?];
 
-        // With its own translation as the target, each word's attention is that of the translation.
+        // With the model's own translation as the target, the attention is that of the translation.
         let mut own = document.clone();
         for (segment, translation) in own.segments.iter_mut().zip(&translations[1]) {
             segment.target = Some(translation.clone());
@@ -86,7 +86,7 @@ impl DemoComparison {
     }
 }
 
-/// The document with the most sentences that have a pronoun to get wrong.
+/// The document with the most sentences with a pronoun.
 fn most_pronouns(documents: &[Document]) -> Option<usize> {
     let pronouns = |document: &Document| {
         let sentences = document.segments.iter();
@@ -111,7 +111,8 @@ fn rows(translator: &Translator) -> anyhow::Result<usize> {
     Ok(read.entry.as_ref().map_or(0, |entry| entry.rows.dims()[0]))
 }
 
-/// Measures an entry; every token would take a vector, a key and a value per layer.
+/// Measures an entry, and what one would take with a vector, a key and a value per layer for every
+/// token.
 fn memory(translator: &Translator, tokens: usize) -> anyhow::Result<Memory> {
     let read = translator.model().read(&sentence_of(tokens))?.remove(0).remembered;
     let config = translator.model().config();
@@ -123,10 +124,10 @@ fn memory(translator: &Translator, tokens: usize) -> anyhow::Result<Memory> {
     })
 }
 
-/// Updates whose mean loss makes one point of a curve.
+/// Updates averaged into one point of a curve.
 const SMOOTHED: usize = 20;
 
-/// The losses in training and validation, from the run's metrics; nothing where they are gone.
+/// The training and validation losses, from the run's metrics; empty if they are missing.
 fn curves_of(demo: &Demo, preset: &str, colour: usize) -> Vec<Series> {
     let metrics = demo.run_directory(preset).join("metrics.jsonl");
     let text = std::fs::read_to_string(metrics).unwrap_or_default();
@@ -140,7 +141,7 @@ fn curves_of(demo: &Demo, preset: &str, colour: usize) -> Vec<Series> {
         let sum = part.iter().fold((0.0, 0.0), |sum, p| (sum.0 + p.0, sum.1 + p.1));
         (sum.0 / part.len() as f64, sum.1 / part.len() as f64)
     };
-    // The first steep fall would leave no room for what tells the two apart.
+    // The steep fall at the start would hide the difference between the two.
     let all = points("updated");
     let shown = if all.len() > 10 * SMOOTHED { &all[all.len() / 10..] } else { &all[..] };
     let training = shown.chunks(SMOOTHED).map(mean).collect();

@@ -3,7 +3,7 @@
 //! | file | what |
 //! | --- | --- |
 //! | `train` | trains both, one core each |
-//! | [`compare`] | what they do differently, in numbers |
+//! | [`compare`] | compares them |
 //! | [`pronouns`] | which pronouns of a translation are right |
 //! | `page` | the comparison as a page |
 
@@ -23,17 +23,17 @@ use compare::DemoComparison;
 /// The two models that are compared.
 pub const PRESETS: [&str; 2] = ["sentence", "grouping"];
 
-/// A demo and where it lives.
+/// A demo and its directory.
 #[derive(Clone, Debug)]
 pub struct Demo {
-    /// Where the corpus, the two models and the report go.
+    /// The directory of the corpus, the two models and the report.
     pub out: PathBuf,
-    /// Updates of each model.
+    /// Updates per model.
     pub updates: u64,
 }
 
 impl Demo {
-    /// Writes and prepares the practice corpus, unless it is there.
+    /// Writes and prepares the practice corpus, unless it exists.
     pub fn prepare(&self) -> anyhow::Result<Manifest> {
         let config = PracticeConfig::default();
         let recipe = Recipe::practice(config.language);
@@ -72,7 +72,7 @@ impl Demo {
         self.out.join("runs").join(preset)
     }
 
-    /// What to try next; `sentences` are those of the compared document.
+    /// Commands to try next; `sentences` are those of the compared document.
     pub fn commands(&self, sentences: &str) -> [String; 3] {
         let model = self.model("grouping");
         let (model, text) = (model.display(), self.data().join("text"));

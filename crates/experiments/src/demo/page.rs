@@ -18,7 +18,7 @@ impl DemoComparison {
                 corpus only that memory can tell whether " i { "it" } " is " i { "er" } ", "
                 i { "sie" } " or " i { "es" } "."
             }
-            h2 { "A document that neither has seen" }
+            h2 { "A document that neither model has seen" }
             p {
                 "Pronouns are " span.right { "right" } " or " span.wrong { "wrong" }
                 ", compared with the reference."
@@ -29,12 +29,12 @@ impl DemoComparison {
             (self.accuracy_table())
             h2 { "Memory per context sentence" }
             (self.memory())
-            h2 { "How they learned" }
+            h2 { "Learning curves" }
             (self.learning())
             h2 { "What the memory keeps" }
             p {
-                "Latent Grouping shares each token out over " (self.rows) " groups; a group is one \
-                vector of the memory. Point at a token, or move to it with the tabulator key, to \
+                "Latent Grouping distributes each token over " (self.rows) " groups; a group is \
+                one vector of the memory. Point at a token, or move to it with the Tab key, to \
                 see its weights. Below each grid, point at a pronoun of the translation: the \
                 earlier words that decided it are shaded."
             }
@@ -120,7 +120,8 @@ impl DemoComparison {
             colour,
         };
         let chart = LineChart {
-            title: "memory of one context sentence, keys and values of every layer included".into(),
+            title: "memory of one context sentence, including keys and values of every layer"
+                .into(),
             x: "tokens of the sentence".into(),
             y: "KiB".into(),
             series: vec![
@@ -146,9 +147,9 @@ impl DemoComparison {
         html! {
             figure { (PreEscaped(chart.draw().inline(&chart.title))) }
             p.faint {
-                "The first tenth of training is not shown. The curves lie close, for few words are \
-                pronouns that need context: loss and BLEU hardly notice what the accuracy above \
-                shows."
+                "The first tenth of training is not shown. The curves are close, because few words \
+                are pronouns that need context: loss and BLEU hardly reflect what the accuracy \
+                above shows."
             }
         }
     }

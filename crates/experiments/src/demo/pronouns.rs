@@ -3,7 +3,7 @@
 /// Pronouns of the practice corpus' German.
 const PRONOUNS: [&str; 7] = ["er", "sie", "es", "ihn", "ihm", "ihr", "ihnen"];
 
-/// A word of a translation; if it is a pronoun, whether the reference has it at the same place.
+/// A word of a translation; for a pronoun, whether the reference has it at the same position.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Word<'a> {
     /// The word.
@@ -23,7 +23,7 @@ pub fn words<'a>(translation: &'a str, reference: &str) -> Vec<Word<'a>> {
     translation.split(' ').enumerate().map(word).collect()
 }
 
-/// Green where right, red where wrong; without colours, stars around what is wrong.
+/// Marks right pronouns green and wrong ones red or, without colours, wrong ones with asterisks.
 pub fn marked(translation: &str, reference: &str, colours: bool) -> String {
     let words = words(translation, reference).into_iter().map(|Word { text, right }| match right {
         Some(true) if colours => format!("\u{1b}[32m{text}\u{1b}[0m"),

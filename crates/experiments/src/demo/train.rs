@@ -9,11 +9,11 @@ use abridge_train::{Ending, Event, Options, RunPaths, TrainRecipe, Training};
 use super::{Demo, PRESETS};
 use crate::recipes;
 
-/// Hears of a model's update and its perplexity.
+/// Called with a model's name, update and perplexity.
 type OnUpdate<'a> = &'a (dyn Fn(&str, u64, f64) + Sync);
 
 impl Demo {
-    /// The models that are not there yet.
+    /// The models that do not exist yet.
     pub fn missing(&self) -> Vec<&'static str> {
         let is_missing = |preset: &&str| ModelDirectory::open(&self.model(preset)).is_err();
         PRESETS.into_iter().filter(is_missing).collect()
@@ -32,7 +32,7 @@ impl Demo {
                 .map(|preset| {
                     scope.spawn(move || {
                         let result = self.train_one(preset, stop, on_update);
-                        // One that fails does not let the other work in vain.
+                        // If one fails, the other stops, too.
                         if result.is_err() {
                             stop.store(true, Ordering::Relaxed);
                         }

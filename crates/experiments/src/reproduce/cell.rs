@@ -1,4 +1,4 @@
-//! One model at one context size with one seed, kept by the hash of what went in.
+//! One model at one context size with one seed, stored under the hash of its inputs.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -11,22 +11,22 @@ use serde::{Deserialize, Serialize};
 
 use super::table::Pair;
 
-/// One place of a grid.
+/// One cell of a grid.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Cell {
     /// The languages.
     pub pair: Pair,
     /// The model.
     pub preset: Preset,
-    /// Sentences of context.
+    /// The context size.
     pub context: usize,
     /// The seed.
     pub seed: u64,
-    /// Which variant of a sweep; 0 without one. Its settings are part of the recipe.
+    /// The index of the variant in a sweep; 0 without one. Its settings are part of the recipe.
     pub variant: usize,
 }
 
-/// What came out of a cell.
+/// The results of a cell.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Outcome {
     /// Scores by the key of their metric.
@@ -35,14 +35,14 @@ pub struct Outcome {
     pub signature: String,
 }
 
-/// A cell with its place on disk.
+/// A cell with its directory.
 #[derive(Clone, Debug)]
 pub struct Stored {
     /// The cell.
     pub cell: Cell,
-    /// How it is trained.
+    /// Its training recipe.
     pub recipe: TrainRecipe,
-    /// Its directory, named after the cell and the hash of what goes in.
+    /// Its directory, named after the cell and the hash of its inputs.
     pub directory: PathBuf,
 }
 
@@ -50,15 +50,15 @@ pub struct Stored {
 const OUTCOME: &str = "outcome.json";
 
 impl Cell {
-    /// A name for people.
+    /// A readable name.
     pub fn name(&self) -> String {
         format!("{}-{}-c{}-seed{}", self.pair.name(), self.preset, self.context, self.seed)
     }
 }
 
 impl Stored {
-    /// Finds the place of a cell. Another recipe, other data, other weights to start from or another
-    /// version of the program is another place, so nothing that is kept is ever stale.
+    /// The directory of a cell depends on the recipe, the data, the initial weights and the version
+    /// of the program, so that stored results are never stale.
     pub fn new(
         cell: Cell,
         recipe: TrainRecipe,
@@ -93,13 +93,13 @@ impl Stored {
         self.directory.join(format!("test.{}", self.cell.pair.target()))
     }
 
-    /// What came out, if it is done.
+    /// The outcome, if it is done.
     pub fn outcome(&self) -> Option<Outcome> {
         let text = fs::read(self.directory.join(OUTCOME)).ok()?;
         serde_json::from_slice(&text).ok()
     }
 
-    /// Keeps what came out.
+    /// Stores the outcome.
     pub fn keep(&self, outcome: &Outcome) -> anyhow::Result<()> {
         let text = serde_json::to_string_pretty(outcome)? + "\n";
         Ok(replace(&self.directory.join(OUTCOME), text.as_bytes())?)
@@ -117,7 +117,7 @@ mod tests {
     use crate::reproduce::scale::Scale;
 
     #[test]
-    fn whatever_goes_in_changes_the_place() {
+    fn every_input_changes_the_directory() {
         let cell =
             Cell { pair: Pair::EnDe, preset: Preset::Grouping, context: 2, seed: 42, variant: 0 };
         let place_from = |cell: Cell, settings: &[&str], data: &str, from: Option<&str>| {

@@ -1,4 +1,4 @@
-//! COMET of cells that are done, from the translations that they keep.
+//! COMET of finished cells, from their stored translations.
 
 use std::fs;
 use std::path::Path;
@@ -12,13 +12,13 @@ use serde::{Deserialize, Serialize};
 use super::cell::{Cell, Outcome, Stored};
 use super::data::Data;
 
-/// A score that is kept beside the translation, by the model that gave it.
+/// A score stored with the translation, by COMET model.
 #[derive(Serialize, Deserialize)]
 struct Kept {
     comet: f64,
 }
 
-/// Adds COMET to the outcomes of cells that are done; `outcomes` is in the order of `cells`.
+/// Adds COMET to the outcomes of finished cells; `outcomes` is in the order of `cells`.
 pub fn add(
     cells: &[Stored],
     outcomes: &mut [(Cell, Option<Outcome>)],

@@ -1,4 +1,4 @@
-//! What the models of a grid are trained and tested on.
+//! The training and test data of a grid.
 
 use std::path::{Path, PathBuf};
 
@@ -13,10 +13,10 @@ use super::table::Pair;
 use crate::observer::Observer;
 use crate::recipes;
 
-/// Where the user's data is.
+/// The user's data.
 #[derive(Clone, Debug, Default)]
 pub struct Given {
-    /// What the data recipe reads: an archive or a folder.
+    /// The input of the data recipe: an archive or a folder.
     pub data: Option<PathBuf>,
     /// The data recipe, if it is not the paper's.
     pub recipe: Option<PathBuf>,
@@ -24,7 +24,7 @@ pub struct Given {
     pub contrastive: Option<PathBuf>,
     /// The documents that ContraPro's JSON points into.
     pub documents: Option<PathBuf>,
-    /// Only this many documents of the test split.
+    /// Use only this many documents of the test split.
     pub test_documents: Option<usize>,
 }
 
@@ -42,7 +42,7 @@ pub struct Data {
 }
 
 impl Data {
-    /// Prepares the user's data, or the practice corpus where none is given.
+    /// Prepares the user's data, or the practice corpus if none is given.
     pub fn prepare(
         pair: Pair,
         given: &Given,
@@ -74,7 +74,7 @@ impl Data {
         Ok(Self { prepared, test, contrastive, hash })
     }
 
-    /// How many sentences of context the contrastive set has for a model that wants this many.
+    /// How many context sentences the contrastive set has for a model with this context size.
     pub fn contrastive_context(&self, wanted: usize) -> anyhow::Result<Option<usize>> {
         let Some(input) = &self.contrastive else { return Ok(None) };
         let set = ContrastiveSet::read(&ContrastiveInput { context: wanted, ..input.clone() })?;
@@ -96,7 +96,7 @@ impl Data {
             })
             .context("the built-in data recipe")?,
         };
-        // A model that has seen the test sets in training tells nothing.
+        // A model that has seen the test sets in training would prove nothing.
         let set = given.contrastive.as_deref().map(std::path::absolute).transpose()?;
         recipe.without(&set.iter().map(|set| set.display().to_string()).collect::<Vec<_>>());
         let output = out.join("data").join(pair.name());

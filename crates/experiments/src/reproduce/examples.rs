@@ -16,9 +16,9 @@ use super::run::{Report, Reproduction};
 use super::table::Pair;
 use crate::observer::Observer;
 
-/// Examples of the set that are translated, evenly spread over it.
+/// Examples of the set to translate, evenly spread.
 const MOST: usize = 1000;
-/// Differences in the text; the page has all.
+/// Differences shown in the text; the page shows all.
 const SHOWN: usize = 10;
 
 impl Reproduction {
@@ -30,13 +30,15 @@ impl Reproduction {
         stop: &AtomicBool,
     ) -> anyhow::Result<Report> {
         let found = self.train(pair, grid, observer, stop)?;
-        let input = found.data.contrastive.as_ref().context(
-            "--table examples shows sentences of a contrastive set; give one with --contrastive",
-        )?;
+        let input = found
+            .data
+            .contrastive
+            .as_ref()
+            .context("--table examples needs a contrastive set; give one with --contrastive")?;
         if found.progress != Progress::Done {
             return Ok(self.unfinished(&found));
         }
-        // The first seed stands for the model.
+        // Only the first seed is shown.
         let cells = &found.cells[..grid.len()];
         let names: Vec<String> =
             cells.iter().map(|cell| cell.cell.preset.paper_name().to_owned()).collect();

@@ -20,44 +20,44 @@ use super::cell::{Outcome, Stored};
 use super::data::Data;
 use crate::observer::Observer;
 
-/// Which sentences the random context of the control is made of.
+/// The seed of the random control.
 const CONTROL_SEED: u64 = 1;
 
-/// How far a grid came.
+/// The progress of a grid.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Progress {
     /// Every cell is done.
     Done,
-    /// The budget is spent; the same command goes on.
+    /// The budget is spent; the same command continues.
     Budget,
-    /// It was stopped from outside; the same command goes on.
+    /// It was interrupted; the same command continues.
     Stopped,
 }
 
-/// What a grid runs with.
+/// Runs the cells of a grid.
 pub struct Grid<'a> {
     /// The data.
     pub data: &'a Data,
-    /// Where to compute.
+    /// The device to compute on.
     pub device: DeviceKind,
-    /// Workers of training.
+    /// Training workers.
     pub workers: Option<usize>,
     /// The model whose weights training starts from.
     pub from: Option<&'a Path>,
-    /// How long it may take.
+    /// The time budget.
     pub budget: Option<Duration>,
-    /// Hears how it goes.
+    /// Receives the progress.
     pub observer: &'a dyn Observer,
 }
 
 impl Grid<'_> {
-    /// Runs the cells that are not done, in order. Stopping loses nothing: training resumes.
+    /// Runs the unfinished cells, in order. Stopping loses nothing: training resumes.
     pub fn run(&self, cells: &[Stored], stop: &AtomicBool) -> anyhow::Result<Progress> {
         let start = Instant::now();
         let left = cells.iter().filter(|cell| cell.outcome().is_none()).count();
         if left < cells.len() {
             self.observer.line(&format!(
-                "{} of {} cells are there already",
+                "{} of {} cells are already done",
                 cells.len() - left,
                 cells.len()
             ));
@@ -83,7 +83,7 @@ impl Grid<'_> {
         self.budget.is_some_and(|budget| start.elapsed() >= budget)
     }
 
-    /// Trains, translates and scores; nothing if it was stopped.
+    /// Trains, translates and scores; `None` if it was stopped.
     fn run_cell(
         &self,
         cell: &Stored,
@@ -178,7 +178,7 @@ impl Grid<'_> {
         let set = ContrastiveSet::read(&input)?;
         let size = input.context;
         let random = Control::Random.check(&Example::all(&set), size, CONTROL_SEED).is_ok();
-        // A gain from context must be seen beside what a random context gives.
+        // A gain from context must be compared with that of a random context.
         let controls = if size > 0 && random { &[Control::Random][..] } else { &[] };
         let beside = Controls { controls, seed: CONTROL_SEED };
         let scores = score_with_controls(translator, &set, beside, None, &mut |_| {})?;
@@ -198,7 +198,7 @@ impl Grid<'_> {
     }
 }
 
-/// How long the updates of a run took, over all its stretches: each counts from zero.
+/// The total time of a run's updates, over all its sessions: the clock restarts in each.
 fn training_seconds(run: &Path) -> anyhow::Result<f64> {
     let metrics = fs::read_to_string(run.join("metrics.jsonl"))?;
     let (mut sum, mut last) = (0.0, 0.0);
@@ -217,7 +217,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_time_of_a_resumed_run_is_that_of_its_stretches() {
+    fn the_time_of_a_resumed_run_is_the_sum_over_its_sessions() {
         let folder = tempfile::tempdir().unwrap();
         let lines: Vec<String> =
             [2.0, 3.5, 1.0, 4.0].iter().map(|s| format!("{{\"seconds\":{s}}}")).collect();

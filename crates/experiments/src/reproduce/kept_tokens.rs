@@ -1,4 +1,4 @@
-//! Figures 4, 6 and 7: which tokens of a sentence grouping and selecting put together.
+//! Figures 4, 6 and 7: which tokens of a sentence grouping and selecting combine.
 
 use std::sync::atomic::AtomicBool;
 
@@ -15,9 +15,9 @@ use super::run::{Report, Reproduction};
 use super::table::Pair;
 use crate::observer::Observer;
 
-/// Sentences that are drawn: one of Figure 4 and three of Figure 6 or 7.
+/// Sentences to draw: one as in Figure 4 and three as in Figures 6 and 7.
 const SENTENCES: usize = 4;
-/// Words of a sentence that has something to put together and fits on a page.
+/// The number of words of a sentence that is interesting and fits on a page.
 const WORDS: std::ops::RangeInclusive<usize> = 6..=14;
 
 impl Reproduction {
@@ -35,7 +35,7 @@ impl Reproduction {
         let sentences = sentences(&found.data)?;
         let device = self.device.open()?;
         let mut by_model: Vec<(&str, Vec<GroupedSentence>)> = Vec::new();
-        // The first seed stands for the model.
+        // Only the first seed is shown.
         for cell in &found.cells[..grid.len()] {
             let preset = cell.cell.preset;
             let groups = Inspector::open(&cell.model(), &device)?.groups(&sentences)?;
@@ -62,8 +62,8 @@ impl Reproduction {
         let title = self.table.title();
         let drawn = picture.standalone(title);
         let body = html! {
-            p { "Sentences of the contrastive set. In Latent Grouping each token is shared out over \
-                 the groups; in Latent Selecting each group selects tokens." }
+            p { "Sentences of the contrastive set. In Latent Grouping, each token is distributed \
+                 over the groups; in Latent Selecting, each group selects tokens." }
             figure { (PreEscaped(picture.inline(title))) }
         };
         let page = page(title, body, None);
@@ -75,8 +75,8 @@ impl Reproduction {
     }
 }
 
-/// Sentences of the contrastive set, or of the test set where there is none: different ones of a
-/// fitting length, evenly spread.
+/// Distinct sentences of suitable length, evenly spread over the contrastive set, or over the test
+/// set if there is none.
 fn sentences(data: &Data) -> anyhow::Result<Vec<String>> {
     let all: Vec<String> = match &data.contrastive {
         Some(input) => {

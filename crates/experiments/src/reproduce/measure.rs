@@ -5,7 +5,7 @@ use burn::module::Module;
 
 use super::cell::Outcome;
 
-/// The paper's vocabularies, which its counts of parameters stand on.
+/// The paper's vocabulary size, on which its parameter counts are based.
 pub const PAPER_VOCABULARY: usize = 19_804;
 
 /// Parameters in millions.

@@ -1,4 +1,4 @@
-//! Figure 5: the memory of translating the test set, with the models of the other tables.
+//! Figure 5: the memory needed to translate the test set, with the models of the other tables.
 
 use std::fs;
 use std::path::Path;
@@ -18,9 +18,9 @@ use super::run::{Report, Reproduction, Trained};
 use super::table::Pair;
 use crate::observer::Observer;
 
-/// The context size of the models that are measured at larger ones, as in the paper.
+/// The context size of the models that are also measured at larger ones, as in the paper.
 const LARGEST_TRAINED: usize = 3;
-/// Sentences that are measured, evenly spread over the test set.
+/// Sentences to measure, evenly spread over the test set.
 const SENTENCES: usize = 100;
 
 impl Reproduction {
@@ -45,7 +45,7 @@ impl Reproduction {
                 let measured = Cell { pair, preset, context, seed, variant: 0 };
                 let place = Cell { context: context.min(LARGEST_TRAINED), ..measured };
                 let cell = found.cells.iter().find(|stored| stored.cell == place);
-                // What was stopped is not measured.
+                // Unfinished cells are not measured.
                 let cell = cell.filter(|stored| {
                     found.progress == Progress::Done && stored.outcome().is_some()
                 });
@@ -72,34 +72,35 @@ impl Reproduction {
                 all.min(SENTENCES),
                 BeamSettings::default().beam
             ),
-            "operation: all that is in use at the peak beyond the weights, counted in the same way \
-             for all models: what is kept of the sentences before, the states of the encoder, keys \
-             and values of every layer, hypotheses"
+            "operation: everything in use at the peak beyond the weights, counted in the same way \
+             for all models: the memory of previous sentences, encoder states, keys and values of \
+             every layer, hypotheses"
                 .to_owned(),
             "with attention matrices: the same, if the scores and weights of a layer were kept for \
-             all pairs of tokens, as in the software of the paper; it is they that make single- and \
+             all pairs of tokens, as in the paper's software; because of them, single- and \
              multi-encoder grow with the square of the context. The fused attention here keeps one \
              row at a time, so both grow linearly"
                 .to_owned(),
-            "kept: what stays between two sentences, memory entries with keys and values of every \
-             layer; of single- and multi-encoder only token ids, for they read the context again"
+            "kept: what is kept between two sentences, memory entries with keys and values of \
+             every layer; for single- and multi-encoder only token ids, because they encode the \
+             context again"
                 .to_owned(),
-            "the paper's Figure 5 shows the memory of a GPU, without figures".to_owned(),
+            "the paper's Figure 5 plots GPU memory, without numbers".to_owned(),
         ];
         if grid.iter().any(|&(_, context)| context > LARGEST_TRAINED) {
             notes.insert(
                 2,
                 format!(
                     "context sizes above {LARGEST_TRAINED}: the models of {LARGEST_TRAINED}, which \
-                     have not learned to use more; their memory can be measured, their translations \
-                     mean little"
+                     were not trained with more; their memory can be measured, but their \
+                     translations mean little"
                 ),
             );
         }
         notes
     }
 
-    /// Measures a cell at a context size, unless it was.
+    /// Measures a cell at a context size, unless this was already done.
     fn footprint(&self, cell: &Stored, context: usize, data: &Data) -> anyhow::Result<Footprint> {
         let file = cell.directory.join(format!("memory-{context}.json"));
         let kept = fs::read(&file).ok().and_then(|text| serde_json::from_slice(&text).ok());
@@ -130,7 +131,7 @@ impl Reproduction {
     }
 }
 
-/// Operation memory in MiB, what is kept in KiB.
+/// Operation memory in MiB, kept memory in KiB.
 fn outcome(found: &Footprint) -> Outcome {
     let scores = [
         ("operation".to_owned(), found.operation / f64::from(1 << 20)),

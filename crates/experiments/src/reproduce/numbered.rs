@@ -5,14 +5,14 @@ use clap::builder::PossibleValue;
 
 use super::table::{Pair, Table};
 
-/// A table or figure of the paper, and the languages where its number tells them.
+/// A table or figure of the paper, and its languages if its number determines them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Numbered {
     /// The table.
     pub table: Table,
     /// The languages.
     pub pair: Option<Pair>,
-    /// Its number, if it was named by it.
+    /// Its number, if it was chosen by number.
     number: Option<&'static str>,
 }
 
@@ -24,7 +24,7 @@ const fn numbered(number: &'static str, table: Table, pair: Pair) -> Numbered {
     Numbered { table, pair: Some(pair), number: Some(number) }
 }
 
-/// What `--table` takes.
+/// The values of `--table`.
 const TABLES: [Numbered; 21] = [
     named(Table::EnDe),
     named(Table::EnFr),
@@ -49,7 +49,7 @@ const TABLES: [Numbered; 21] = [
     numbered("13", Table::LargerContextComet, Pair::EnDe),
 ];
 
-/// What `--figure` takes.
+/// The values of `--figure`.
 const FIGURES: [Numbered; 5] = [
     numbered("3", Table::LargerContext, Pair::EnDe),
     numbered("4", Table::KeptTokens, Pair::EnDe),
@@ -73,7 +73,7 @@ impl ValueEnum for Numbered {
 
     fn to_possible_value(&self) -> Option<PossibleValue> {
         match self.number {
-            // The names are listed, the numbers are not: they stand in what the names mean.
+            // Only the names are listed; their help mentions the numbers.
             Some(number) => Some(PossibleValue::new(number).hide(true)),
             None => self.table.to_possible_value(),
         }
@@ -86,7 +86,7 @@ mod tests {
 
     #[test]
     fn every_table_and_figure_with_results_has_its_number() {
-        // 1 and 4 tell data and hyper-parameters; figures 1 and 2 are drawings.
+        // Tables 1 and 4 list data and hyper-parameters; Figures 1 and 2 are drawings.
         for number in [2, 3, 5, 6, 7, 8, 9, 10, 11, 12, 13] {
             let found = Numbered::from_str(&number.to_string(), false).unwrap();
             assert!(found.table.title().contains(&number.to_string()), "{number}: {found:?}");

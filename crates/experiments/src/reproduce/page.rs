@@ -12,7 +12,7 @@ impl Results {
     pub fn to_page(&self) -> String {
         let body = html! {
             p {
-                "Ours beside the figures of " i { "Sequence Shortening for Context-Aware Machine \
+                "Our results and those of " i { "Sequence Shortening for Context-Aware Machine \
                 Translation" } " (Findings of EACL 2024), which come from one run with one seed."
             }
             ul { @for note in &self.notes { li { (note) } } }
@@ -24,7 +24,7 @@ impl Results {
         page(self.table.title(), body, None)
     }
 
-    /// All plots below each other, for a text that is not a page; none for a table without plots.
+    /// All plots, stacked, for use outside the page; `None` for a table without plots.
     pub fn to_svg(&self) -> Option<String> {
         let charts: Vec<Svg> = self.charts().iter().map(LineChart::draw).collect();
         let stacked = (!charts.is_empty()).then(|| Svg::stacked(&charts, 24.0));
@@ -33,7 +33,7 @@ impl Results {
 
     fn charts(&self) -> Vec<LineChart> {
         match self.table {
-            // The rows of a sweep are no course over context sizes.
+            // The rows of a sweep do not form curves over context sizes.
             _ if self.is_varied() => Vec::new(),
             Table::Parameters => Vec::new(),
             Table::AntecedentDistance => vec![self.by_distance()],
@@ -45,8 +45,8 @@ impl Results {
         }
     }
 
-    /// A metric over context sizes: ours in full lines, the paper's dashed. Where the two are so far
-    /// apart that differences between models would not show, each has a picture of its own.
+    /// A metric over context sizes: ours in solid lines, the paper's dashed. If the two are so far
+    /// apart that differences between models would not be visible, each gets its own plot.
     fn over_context(&self, metric: usize) -> Vec<LineChart> {
         let name = self.metrics[metric].name;
         let chart = |title: &str, series: Vec<Series>| LineChart {
@@ -99,7 +99,7 @@ impl Results {
                 points.iter().filter_map(|(x, v)| Some((*x, value(v)?))).collect()
             };
             let ours = of(|value| value.ours);
-            // A published curve without one of ours would be the paper's plot, not a comparison.
+            // A published curve without one of ours is not a comparison.
             if ours.is_empty() {
                 continue;
             }
@@ -114,7 +114,7 @@ impl Results {
     }
 }
 
-/// Whether all values of one kind of curve are beyond those of the other.
+/// Whether the value ranges of the two kinds of curves do not overlap.
 fn are_apart(ours: &[Series], paper: &[Series]) -> bool {
     let range = |series: &[Series]| {
         let values = series.iter().flat_map(|series| &series.points).map(|(_, y)| *y);
@@ -130,7 +130,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn curves_that_overlap_share_a_picture() {
+    fn overlapping_curves_share_a_plot() {
         let series =
             |points: &[(f64, f64)]| vec![Series { points: points.to_vec(), ..Series::default() }];
         let paper = series(&[(0.0, 28.1), (1.0, 28.3)]);

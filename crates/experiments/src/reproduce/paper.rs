@@ -8,7 +8,7 @@ use super::table::Pair;
 /// parameters in millions.
 const FIGURES: &str = include_str!("paper.csv");
 
-/// A published figure, where the paper has one.
+/// A published figure, if the paper has one.
 pub fn figure(pair: Pair, model: Preset, context: usize, metric: &str) -> Option<f64> {
     figures()
         .find(|f| {

@@ -5,11 +5,11 @@ use std::fmt::Write;
 use super::results::{Results, Row, Value};
 use super::table::Metric;
 
-/// Shown where there is nothing yet.
+/// Shown for missing values.
 pub const MISSING: &str = "-";
 
 impl Results {
-    /// The headings of a table for people.
+    /// The headings of the table.
     pub fn header(&self) -> Vec<String> {
         let mut header = vec!["model".to_owned(), "context".to_owned()];
         if self.is_varied() {
@@ -24,7 +24,7 @@ impl Results {
         header
     }
 
-    /// The cells of a table for people.
+    /// The cells of the table.
     pub fn cells(&self) -> Vec<Vec<String>> {
         let cells = |row: &Row| {
             let mut cells = vec![row.preset.paper_name().to_owned(), row.context.to_string()];
@@ -110,7 +110,7 @@ fn number(value: Option<f64>, decimals: usize) -> String {
 
 fn signed(value: Option<f64>, decimals: usize) -> String {
     let text = value.map_or_else(|| MISSING.to_owned(), |value| format!("{value:+.decimals$}"));
-    // What rounds to zero has no sign.
+    // A value that rounds to zero gets no sign.
     let is_zero = text.len() > 1 && text[1..].chars().all(|c| c == '0' || c == '.');
     if is_zero { text[1..].to_owned() } else { text }
 }
@@ -125,7 +125,7 @@ mod tests {
     use crate::reproduce::table::{Pair, Table};
 
     #[test]
-    fn ours_stands_beside_the_papers() {
+    fn tables_show_ours_and_the_papers() {
         let (pair, preset) = (Pair::EnDe, Preset::Grouping);
         let cell = Cell { pair, preset, context: 1, seed: 1, variant: 0 };
         let scores = [("bleu", 27.5), ("accuracy", 60.0), ("validation loss", 5.1)];

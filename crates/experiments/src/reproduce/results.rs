@@ -1,4 +1,4 @@
-//! Ours beside the paper's, over seeds.
+//! Our results and the paper's, over seeds.
 
 use abridge_model::Preset;
 
@@ -7,14 +7,14 @@ use super::paper;
 use super::sweep::Variant;
 use super::table::{Metric, Pair, Table};
 
-/// A table with what is known of it.
+/// A table with its results so far.
 #[derive(Clone, Debug)]
 pub struct Results {
     /// Which table.
     pub table: Table,
     /// The languages.
     pub pair: Pair,
-    /// What was run: scale, data, seeds, hardware-independent facts for the reader.
+    /// What was run: scale, data, seeds and other hardware-independent facts.
     pub notes: Vec<String>,
     /// The metrics of the columns.
     pub metrics: Vec<Metric>,
@@ -27,22 +27,22 @@ pub struct Results {
 pub struct Row {
     /// The model.
     pub preset: Preset,
-    /// Sentences of context.
+    /// The context size.
     pub context: usize,
-    /// What is varied, such as `groups=9`; empty without a sweep.
+    /// The varied settings, such as `groups=9`; empty without a sweep.
     pub variant: String,
     /// One value per metric.
     pub values: Vec<Value>,
 }
 
-/// A score of ours and the paper's.
+/// Our score and the paper's.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Value {
     /// The mean over seeds.
     pub ours: Option<f64>,
-    /// The deviation over seeds, from two on (of a sample: divided by one less than their number).
+    /// The sample standard deviation over seeds, if there are at least two.
     pub deviation: Option<f64>,
-    /// How many seeds.
+    /// The number of seeds.
     pub seeds: usize,
     /// The published figure.
     pub paper: Option<f64>,
@@ -85,7 +85,7 @@ impl Results {
                 let scores: Vec<f64> =
                     own.iter().filter_map(|o| o.scores.get(metric.key).copied()).collect();
                 let (ours, deviation) = mean_and_deviation(&scores);
-                // The paper's figures are of the values that it chose.
+                // The paper's figures are only for the values that it chose.
                 let paper = variant
                     .label
                     .is_empty()

@@ -1,4 +1,4 @@
-//! A table from its settings to its results.
+//! Runs a table, from its settings to its results.
 
 use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
@@ -20,16 +20,16 @@ use super::sweep::{Sweep, Variant, Vary, variants};
 use super::table::{Only, Pair, Table};
 use crate::observer::Observer;
 
-/// Which table to run again, and how.
+/// Which table to reproduce, and how.
 #[derive(Clone, Debug)]
 pub struct Reproduction {
     /// The table.
     pub table: Table,
-    /// The languages, where the table leaves a choice.
+    /// The languages, if the table leaves a choice.
     pub pair: Option<Pair>,
-    /// How large.
+    /// The size of the networks.
     pub scale: Scale,
-    /// Where cells and reports go.
+    /// The directory of cells and reports.
     pub out: PathBuf,
     /// The user's data.
     pub given: Given,
@@ -37,9 +37,9 @@ pub struct Reproduction {
     pub comet: Option<PathBuf>,
     /// Only some cells; all if empty.
     pub only: Vec<Only>,
-    /// Seeds; several give mean and deviation.
+    /// Seeds; several give mean and standard deviation.
     pub seeds: Vec<u64>,
-    /// How long it may take.
+    /// The time budget.
     pub budget: Option<Duration>,
     /// Settings of all training recipes, as `key=value`.
     pub settings: Vec<String>,
@@ -49,13 +49,13 @@ pub struct Reproduction {
     pub vary: Vec<Vary>,
     /// A model directory whose weights every cell starts from.
     pub from: Option<PathBuf>,
-    /// Workers of training.
+    /// Training workers.
     pub workers: Option<usize>,
-    /// Where to compute.
+    /// The device to compute on.
     pub device: DeviceKind,
 }
 
-/// Cells that were trained, or found.
+/// Cells that were trained, now or before.
 pub(super) struct Trained {
     pub data: Data,
     /// In the order of seeds, grid and variants.
@@ -72,9 +72,9 @@ pub struct Report {
     pub markdown: String,
     /// The page with plots.
     pub page: PathBuf,
-    /// How far the cells came.
+    /// The progress of the cells.
     pub progress: Progress,
-    /// Cells that are done, and all.
+    /// The numbers of finished cells, and of all.
     pub done: (usize, usize),
 }
 
@@ -85,22 +85,22 @@ impl Reproduction {
         let mut grid = self.sweep.map_or_else(|| self.table.grid(), Sweep::grid);
         ensure!(
             self.table.has_scores() || (self.sweep.is_none() && self.vary.is_empty()),
-            "--table {} has no scores that a sweep could compare; vary a field of en-de",
+            "--table {} has no scores for a sweep to compare; use --table en-de",
             self.table.name()
         );
         if !self.only.is_empty() {
             grid.retain(|&(preset, c)| self.only.iter().any(|only| only.takes(preset, c)));
-            ensure!(!grid.is_empty(), "--only chooses no cell of --table {}", self.table.name());
+            ensure!(!grid.is_empty(), "--only selects no cell of --table {}", self.table.name());
         }
         ensure!(
             self.scale == Scale::Tiny || self.given.data.is_some() || !self.table.is_trained(),
-            "--scale {} needs --data: the practice corpus teaches a tiny network only",
+            "--scale {} needs --data: the practice corpus is only enough for a tiny network",
             self.scale.name()
         );
         ensure!(
             !matches!(self.table, Table::Comet | Table::LargerContextComet) || self.comet.is_some(),
-            "--table comet and larger-context-comet need --comet: the directory of a COMET model, such as the files of \
-             Unbabel/wmt22-comet-da"
+            "--table comet and larger-context-comet need --comet: the directory of a COMET model, \
+             such as the files of Unbabel/wmt22-comet-da"
         );
         match self.table {
             Table::Parameters => self.parameters(pair, &grid),
@@ -122,7 +122,7 @@ impl Reproduction {
         self.report(pair, grid, &outcomes, notes, Progress::Done)
     }
 
-    /// Trains the cells that are not there yet.
+    /// Trains the cells that are not done yet.
     pub(super) fn train(
         &self,
         pair: Pair,
@@ -139,7 +139,7 @@ impl Reproduction {
                 for (variant, Variant { settings, .. }) in self.variants().iter().enumerate() {
                     let settings = [&self.settings[..], settings].concat();
                     let recipe = self.scale.recipe(pair, preset, context, seed, &settings)?;
-                    // A value that makes no sense is found before anything is trained.
+                    // Invalid values are found before anything is trained.
                     recipe.config(PAPER_VOCABULARY, PAPER_VOCABULARY)?;
                     let cell = Cell { pair, preset, context, seed, variant };
                     cells.push(Stored::new(cell, recipe, &data.hash, from.as_deref(), &self.out));
@@ -175,7 +175,7 @@ impl Reproduction {
         self.report(pair, grid, &outcomes, notes, progress)
     }
 
-    /// What the numbers of trained cells depend on.
+    /// What the results of trained cells depend on.
     fn notes(
         &self,
         pair: Pair,
@@ -201,8 +201,8 @@ impl Reproduction {
         if let Some(most) = data.contrastive_context(largest)?.filter(|&most| most < largest) {
             let sentences = if most == 1 { "sentence" } else { "sentences" };
             notes.push(format!(
-                "the contrastive set has at most {most} {sentences} of context: a model that looks \
-                 further back finds nothing there"
+                "the contrastive set has at most {most} {sentences} of context: larger context \
+                 sizes are not filled"
             ));
         }
         let signature = outcomes.iter().find_map(|(_, o)| o.as_ref().map(|o| o.signature.clone()));
@@ -216,7 +216,7 @@ impl Reproduction {
         Cell { pair, preset, context, seed, variant: 0 }
     }
 
-    /// The combinations of what is varied.
+    /// The combinations of varied values.
     fn variants(&self) -> Vec<Variant> {
         let named = self.sweep.map(Sweep::vary);
         variants(&named.into_iter().chain(self.vary.iter().cloned()).collect::<Vec<_>>())
@@ -230,11 +230,11 @@ impl Reproduction {
         )
     }
 
-    /// Where a file of the report goes.
+    /// The path of a file of the report.
     fn file(&self, pair: Pair, ending: &str) -> PathBuf {
         let other = if self.table.pair(None).ok() == Some(pair) { "" } else { "-en-fr" };
         let mut name = match self.table {
-            // The paper's counts are of one size only.
+            // The paper's counts are for one size only.
             Table::Parameters => self.table.name().to_owned(),
             table => format!("{}{other}-{}", table.name(), self.scale.name()),
         };
@@ -269,7 +269,7 @@ impl Reproduction {
         Ok(Report { markdown, page: self.file(pair, "html"), progress, done })
     }
 
-    /// Writes the files, by their endings, of what is not a table of scores.
+    /// Writes files, by extension, of a report that is not a table of scores.
     pub(super) fn written(
         &self,
         pair: Pair,
@@ -288,7 +288,7 @@ impl Reproduction {
         })
     }
 
-    /// Tells how far it came; there is nothing to show yet.
+    /// A report of the progress, if there is nothing else to show yet.
     pub(super) fn unfinished(&self, found: &Trained) -> Report {
         let (done, all) = found.done();
         Report {
@@ -301,7 +301,7 @@ impl Reproduction {
 }
 
 impl Trained {
-    /// Cells that are done, and all.
+    /// The numbers of finished cells, and of all.
     pub fn done(&self) -> (usize, usize) {
         let done = self.cells.iter().filter(|cell| cell.outcome().is_some()).count();
         (done, self.cells.len())

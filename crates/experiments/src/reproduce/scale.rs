@@ -1,4 +1,4 @@
-//! How large the networks are, and with which recipe they are trained.
+//! The sizes of the networks, and their training recipes.
 
 use abridge_model::{ModelSize, Preset};
 use abridge_train::TrainRecipe;
@@ -37,7 +37,7 @@ impl Scale {
         }
     }
 
-    /// The recipe of a cell, with settings of the user on top.
+    /// The recipe of a cell, with the user's settings applied.
     pub fn recipe(
         self,
         pair: Pair,

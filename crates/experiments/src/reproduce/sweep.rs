@@ -26,7 +26,7 @@ impl FromStr for Vary {
     }
 }
 
-/// Values between commas; a comma inside of brackets or quotation marks is part of a value.
+/// Values separated by commas; a comma inside brackets or quotation marks is part of a value.
 fn apart(text: &str) -> Vec<&str> {
     let (mut values, mut start, mut depth, mut quoted) = (Vec::new(), 0, 0, false);
     for (place, c) in text.char_indices() {
@@ -48,7 +48,7 @@ fn apart(text: &str) -> Vec<&str> {
 /// One combination of values.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Variant {
-    /// What it is called in tables, such as `groups=9`; empty if nothing is varied.
+    /// Its name in tables, such as `groups=9`; empty if nothing is varied.
     pub label: String,
     /// Its settings, as `key=value`.
     pub settings: Vec<String>,
@@ -75,7 +75,7 @@ pub fn variants(vary: &[Vary]) -> Vec<Variant> {
     all
 }
 
-/// The choices that the paper made by trying.
+/// The choices that the paper made by experiment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Sweep {
     /// K of pooling: 2 to 4
@@ -86,11 +86,11 @@ pub enum Sweep {
     Normaliser,
     /// Joined, serial or parallel context attention
     Integration,
-    /// A gate on the context attention or none
+    /// With or without a gate on the context attention
     Gate,
-    /// The gradient to 0, 1, 2 or all 3 context sentences
+    /// Gradients to 0, 1, 2 or all 3 context sentences
     Gradient,
-    /// The current sentence in its own memory or not
+    /// With or without the current sentence in its own memory
     CurrentSentence,
 }
 
@@ -123,7 +123,7 @@ impl Sweep {
         Vary { key: format!("model.change.{key}"), values }
     }
 
-    /// The models that have the choice, and the context size at which it is tried.
+    /// The models that have the choice, and the context size of the sweep.
     pub fn grid(self) -> Vec<(Preset, usize)> {
         let context = if self == Self::Gradient { 3 } else { 1 };
         let presets: &[Preset] = match self {

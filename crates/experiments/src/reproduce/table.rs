@@ -12,15 +12,15 @@ pub enum Table {
     EnFr,
     /// BLEU and accuracy for context sizes 1 to 10 (Tables 11 and 12, Figure 3)
     LargerContext,
-    /// Accuracy by the distance of the antecedent (Tables 8 and 9)
+    /// Accuracy by antecedent distance (Tables 8 and 9)
     AntecedentDistance,
-    /// Memory of translating the test set with context sizes 1 to 10 (Figure 5)
+    /// Memory needed to translate the test set with context sizes 1 to 10 (Figure 5)
     Memory,
     /// Translations of three models that differ in a pronoun (Table 10)
     Examples,
-    /// Which tokens grouping and selecting put together (Figures 4, 6 and 7)
+    /// Which tokens grouping and selecting combine (Figures 4, 6 and 7)
     KeptTokens,
-    /// Parameters of the ten models (Table 5); at once
+    /// Parameters of the ten models (Table 5); needs no training
     Parameters,
     /// COMET for context sizes 0 to 3 (Tables 6 and 7)
     Comet,
@@ -52,7 +52,7 @@ impl Pair {
     }
 }
 
-/// A metric: its key in results and in the paper's figures, and how it is written.
+/// A metric: its key in results and in the paper's figures, and its format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Metric {
     /// The key.
@@ -69,10 +69,10 @@ const fn metric(key: &'static str, name: &'static str, decimals: usize) -> Metri
 
 const BLEU: Metric = metric("bleu", "BLEU", 2);
 const ACCURACY: Metric = metric("accuracy", "accuracy %", 2);
-/// What training came to, which the paper does not tell.
+/// Results of training, which the paper does not report.
 pub const TRAINING: [Metric; 2] =
     [metric("validation loss", "validation loss", 3), metric("training seconds", "training s", 0)];
-/// What the paper does not report, but an accuracy cannot be read without.
+/// Controls that the paper does not report, but that are needed to interpret an accuracy.
 pub const BESIDE: [Metric; 2] = [
     metric("mean over pronouns", "mean over pronouns %", 2),
     metric("mean with random context", "with random context %", 2),
@@ -178,7 +178,7 @@ impl Table {
             _ => 1..=3,
         };
         let is_shown = |preset: &Preset| match self {
-            // As in the paper: the sentence-level model has no context size, the others are left
+            // As in the paper: the sentence-level model has no context size; the others are left
             // out of Figure 5 for clarity.
             Self::LargerContext | Self::LargerContextComet => *preset != Preset::Sentence,
             Self::Memory => {
@@ -202,7 +202,7 @@ impl Table {
     }
 }
 
-/// A choice of cells: a model, at one context size or at all.
+/// A selection of cells: a model, at one context size or at all.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Only {
     preset: Preset,
@@ -210,7 +210,7 @@ pub struct Only {
 }
 
 impl Only {
-    /// Whether a cell is chosen.
+    /// Whether a cell is selected.
     pub fn takes(&self, preset: Preset, context: usize) -> bool {
         self.preset == preset && self.context.is_none_or(|wanted| wanted == context)
     }
