@@ -12,10 +12,10 @@
 //! the fused ones.
 //!
 //! Every sentence is encoded once, so a step at context size 10 should cost little more than one at
-//! context size 0. The last columns say how much of the processor's time went into products of
-//! matrices and how fast they were, to be compared with the peak that the first lines give: that of
-//! one large product on one core, in this run. Each row runs in a process of its own, to measure its peak memory; compare rows of one
-//! run only, because machines are noisy.
+//! context size 0. The last columns show the share of CPU time that went into matrix products and
+//! how fast they were, to be compared with the peak in the first lines: that of one large product
+//! on one core, in this run. Each row runs in its own process, to measure its peak memory; compare
+//! rows of one run only, because machines are noisy.
 
 mod support;
 
@@ -122,7 +122,7 @@ fn main() {
     }
 }
 
-/// Runs one row in a process of its own and prints it; returns its sentences per second.
+/// Runs one row in its own process and prints it; returns its sentences per second.
 fn measure(
     size: ModelSize,
     preset: Preset,
@@ -157,7 +157,7 @@ fn row(options: &Options) {
     let config = preset.config(size, vocabulary, vocabulary, context);
     let tally = Arc::new(Tally::default());
     let products = Products { precision: options.precision, tally: Some(Arc::clone(&tally)) };
-    let model = config.init(1, &Device::flex().autodiff()).expect("a preset makes sense");
+    let model = config.init(1, &Device::flex().autodiff()).expect("a preset is valid");
     let model = model.with_products(&products);
     let share = options.sentences / options.workers;
     let batches: Vec<Batch> =
@@ -176,7 +176,7 @@ fn row(options: &Options) {
                 scope.spawn(move || pool.install(|| drop(step())));
             }
         });
-        // The first step draws the weights.
+        // The first step initialises the weights.
         if step == 0 {
             tally.clear();
         } else {
@@ -197,7 +197,7 @@ fn row(options: &Options) {
     );
 }
 
-/// The most that the processor can do: a product that is large enough to hide everything else.
+/// The peak speed of the processor: a product that is large enough to hide all overhead.
 fn peak_of_a_product(precision: ProductPrecision) -> f64 {
     const SIZE: usize = 1024;
     let values = vec![0.5f32; SIZE * SIZE];

@@ -1,9 +1,9 @@
 //! A memory on top of a trained network.
 //!
-//! The network stays what it was: its configuration is kept, and a shortener, segment embeddings and
-//! context attentions are added. The attentions start with an output projection of zeros and have
-//! no normalisation of their own, so that at first they add exactly nothing: the output is that of
-//! the network below, and training can only add to it.
+//! The network and its configuration are kept; a shortener, segment embeddings and context
+//! attentions are added. The attentions start with an output projection of zeros and have no
+//! normalisation of their own, so that at first they add exactly nothing: the output is that of the
+//! network below, and training can only add to it.
 
 use burn::module::{Module, ModuleMapper, Param};
 use burn::tensor::Tensor;
@@ -13,18 +13,18 @@ use crate::linear::Linear;
 use crate::model::Model;
 use crate::weights::Parameter;
 
-/// What a parameter belongs to.
+/// The part of the network that a parameter belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Part {
     /// The sentence-level network.
     Base,
-    /// What a network with context has on top: shortener, segment embeddings, context attentions,
-    /// the second encoder.
+    /// What a network with context adds: shortener, segment embeddings, context attentions, the
+    /// second encoder.
     Context,
 }
 
 impl Part {
-    /// That of the parameter with this path in the network.
+    /// The part of the parameter with this path.
     fn of(path: &str) -> Self {
         let on_top = ["shortener.", "context_encoder.", "decoder.segments."];
         let is_on_top = on_top.iter().any(|start| path.starts_with(start));
@@ -33,14 +33,14 @@ impl Part {
 }
 
 impl Parameter {
-    /// What it belongs to.
+    /// The part of the network that it belongs to.
     pub fn part(&self) -> Part {
         Part::of(&self.name)
     }
 }
 
 impl ModelConfig {
-    /// This network with the context of another: what it knows of words stays, and where context
+    /// This network with the context of another: the base network is kept, and where context
     /// enters, what the memory keeps and how the decoder uses it come from `other`.
     ///
     /// On a network without context, context attentions only add (`context_norm = false`).
@@ -66,8 +66,8 @@ impl ModelConfig {
 }
 
 impl Model {
-    /// The same network, but its context attentions bring back nothing: the output is that of the
-    /// network without them, unless they have a normalisation after them.
+    /// The same network, but its context attentions return zeros: the output is that of the network
+    /// without them, unless they are followed by a normalisation.
     #[must_use]
     pub fn with_silent_context(mut self) -> Self {
         fn silent(output: Linear) -> Linear {
@@ -89,8 +89,8 @@ impl Model {
         self
     }
 
-    /// The same network of which only the context's part learns: the rest has no gradient, and
-    /// nothing is kept for one.
+    /// The same network with only the context part trainable: the rest has no gradient, and nothing
+    /// is stored for one.
     #[must_use]
     pub fn with_frozen_base(self) -> Self {
         struct Freeze {

@@ -1,7 +1,7 @@
-//! Where a translation looked: attention weights over the source and the memory.
+//! What a translation attended to: attention weights over the source and the memory.
 //!
-//! For alignments, explanations and pictures. The decoder's attentions hand out their weights when
-//! they are asked to.
+//! For alignments, explanations and pictures. The decoder's attentions return their weights on
+//! request.
 
 use crate::checks::check_sequences;
 use crate::config::Context;
@@ -12,10 +12,10 @@ use crate::ops::Block;
 use crate::packed::Packed;
 use crate::{Error, Result};
 
-/// Where one translation looked while each of its tokens was written.
+/// What one translation attended to as each of its tokens was written.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Attended {
-    /// What the columns of [`AttentionWeights::memory`] are.
+    /// What the columns of [`AttentionWeights::memory`] stand for.
     pub rows: Vec<MemoryRow>,
     /// The weights of each decoder layer, from the embedding upwards.
     pub layers: Vec<AttentionWeights>,
@@ -31,8 +31,8 @@ pub struct MemoryRow {
     pub row: usize,
 }
 
-/// Weights, averaged over heads. Each attention's weights for a target token add up to one; where
-/// one attention sees source and memory, they do so together.
+/// Weights, averaged over heads. The weights of an attention for a target token add up to one; if
+/// one attention sees both source and memory, this holds for both together.
 #[derive(Clone, Debug, PartialEq)]
 pub struct AttentionWeights {
     /// For each target token (the end included) one weight per source token.
@@ -64,7 +64,7 @@ impl Attended {
 }
 
 impl Model {
-    /// Where given translations of encoded sources look (teacher forcing), one per example.
+    /// What given translations of encoded sources attend to (teacher forcing), one per example.
     pub fn attended(&self, sources: &Sources, targets: &Packed) -> Result<Vec<Attended>> {
         if targets.len() != sources.len() {
             return Err(Error::Input(format!(
@@ -113,7 +113,7 @@ impl Model {
         view
     }
 
-    /// The tokens of a joined context; the published implementation has one even of nothing.
+    /// The tokens of a joined context; the published implementation has one even without context.
     fn joined_length(&self, joined: &[JoinedSentence]) -> usize {
         let tokens: usize = joined.iter().map(|sentence| sentence.tokens).sum();
         if self.config().as_published { tokens.max(1) } else { tokens }
@@ -156,7 +156,7 @@ struct View {
 }
 
 impl View {
-    /// Tells source from memory.
+    /// Separates source from memory.
     fn sort(&self, cross: &[Vec<f32>], context: Option<&[Vec<f32>]>) -> AttentionWeights {
         let of = |row: &[f32], wanted: Column| -> Vec<f32> {
             let columns = self.cross.iter().zip(row);

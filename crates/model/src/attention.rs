@@ -8,7 +8,7 @@ use crate::init::{Init, Values, xavier};
 use crate::linear::Linear;
 use crate::ops::{self, AttentionInput, AttentionLayout, KeyValue, Products, Weighed};
 
-/// Queries look at keys and bring back values.
+/// Queries attend to keys and return values.
 #[derive(Module, Debug)]
 pub struct Attention {
     /// Projects queries.
@@ -17,14 +17,14 @@ pub struct Attention {
     pub key: Linear,
     /// Projects values.
     pub value: Linear,
-    /// Projects what the heads bring back.
+    /// Projects the output of the heads.
     pub output: Linear,
     heads: usize,
     #[module(skip)]
     products: Products,
 }
 
-/// What a packed attention looks at.
+/// What packed queries attend to.
 #[derive(Clone, Copy, Debug)]
 pub struct AttentionKeys<'a> {
     /// Projected keys and values.
@@ -37,7 +37,7 @@ pub struct AttentionKeys<'a> {
 
 impl Attention {
     pub(crate) fn new(width: usize, heads: usize, init: &mut Init<'_>) -> Self {
-        // Query, key and value projections are drawn as one stacked matrix would be.
+        // Query, key and value projections are initialised as one stacked matrix would be.
         let inner = xavier(width, width, 0.5f64.sqrt());
         let bias = Values::Uniform((width as f64).powf(-0.5));
         let products = init.products.clone();
@@ -57,7 +57,7 @@ impl Attention {
         self.heads
     }
 
-    /// Projects what is looked at.
+    /// Projects attended states to keys and values.
     ///
     /// # Shapes
     /// - states: `[rows, width]`
@@ -65,7 +65,7 @@ impl Attention {
         KeyValue { key: self.key.forward(states.clone()), value: self.value.forward(states) }
     }
 
-    /// [`Self::project`] of states whose projections are known: only the gradient is new.
+    /// [`Self::project`] for states whose projections are known: only the gradient is new.
     pub(crate) fn project_again(&self, known: KeyValue, states: Tensor<2>) -> KeyValue {
         KeyValue {
             key: self.key.forward_again(known.key, states.clone()),
@@ -73,10 +73,10 @@ impl Attention {
         }
     }
 
-    /// Projects what is added to states that are projected already.
+    /// Projects what is added to states that are already projected.
     ///
     /// Keys and values are linear, so `project(x + e)` is `project(x) + project_shift(e)`: the
-    /// entry of a sentence is projected once, whatever slots it will stand in.
+    /// entry of a sentence is projected once, whichever slots it will occupy.
     pub fn project_shift(&self, shifts: Tensor<2>) -> KeyValue {
         KeyValue {
             key: self.key.forward_without_bias(shifts.clone()),
@@ -92,7 +92,7 @@ impl Attention {
         self.output.forward(ops::attention(self.input(states, keys)))
     }
 
-    /// [`Self::forward`], and how much each query looked at what.
+    /// [`Self::forward`], with the attention weights.
     pub fn forward_weighed(&self, states: Tensor<2>, keys: AttentionKeys<'_>) -> Weighed {
         let Weighed { rows, weights } = ops::weighed_attention(self.input(states, keys));
         Weighed { rows: self.output.forward(rows), weights }
@@ -109,7 +109,7 @@ impl Attention {
         }
     }
 
-    /// What comes back where there is nothing to look at: zeros, projected.
+    /// The output if there is nothing to attend to: projected zeros.
     ///
     /// # Shapes
     /// - states and result: `[rows, width]`

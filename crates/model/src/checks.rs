@@ -3,7 +3,7 @@
 use crate::{Batch, Error, ModelConfig, Packed, Result, SourceBatch};
 
 impl ModelConfig {
-    /// Refuses sources that do not fit the model.
+    /// Rejects sources that do not fit the model.
     pub fn check_sources(&self, batch: &SourceBatch) -> Result<()> {
         self.check_sentences(&batch.sentences)?;
         self.check_translations(batch)?;
@@ -28,7 +28,7 @@ impl ModelConfig {
         Ok(())
     }
 
-    /// Refuses source sentences that the model cannot read.
+    /// Rejects source sentences that the model cannot read.
     pub(crate) fn check_sentences(&self, sentences: &Packed) -> Result<()> {
         check_sequences("source sentence", sentences.iter(), self.source_vocabulary)?;
         for (index, sentence) in sentences.iter().enumerate() {
@@ -62,7 +62,7 @@ impl ModelConfig {
         check_sequences("context translation", known.into_iter(), self.target_vocabulary)
     }
 
-    /// Refuses what does not fit the model.
+    /// Rejects a batch that does not fit the model.
     pub fn check_batch(&self, batch: &Batch) -> Result<()> {
         self.check_sources(&batch.source)?;
         if batch.targets.len() != batch.source.examples.len() {

@@ -12,7 +12,7 @@ use crate::{Error, Result};
 pub use crate::shortener::{PoolingConfig, ShortenerConfig};
 pub use network::{Activation, Autoregression, FirstWord, NormPosition, PositionLayout, Positions};
 
-/// Everything that decides the shape and the behaviour of a network.
+/// Everything that determines the shape and the behaviour of a network.
 ///
 /// The ten models of the paper are values of this type: see [`Preset`](crate::Preset).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -56,7 +56,7 @@ pub struct ModelConfig {
     /// What layer normalisations add to the variance.
     #[serde(default = "default_norm_epsilon", skip_serializing_if = "is_default_norm_epsilon")]
     pub norm_epsilon: f64,
-    /// The sinusoids that tell a token its position.
+    /// The sinusoidal positions that are added to embeddings.
     #[serde(default, skip_serializing_if = "is_default")]
     pub positions: Positions,
     /// What embeddings are multiplied by before positions are added; `sqrt(width)` if absent.
@@ -68,7 +68,7 @@ pub struct ModelConfig {
     /// Whether the output projection adds a bias to each word's score.
     #[serde(default, skip_serializing_if = "is_default")]
     pub output_bias: bool,
-    /// What a decoder layer knows of the words before.
+    /// How a decoder layer sees the preceding words.
     #[serde(default, skip_serializing_if = "is_default")]
     pub autoregression: Autoregression,
 
@@ -78,7 +78,7 @@ pub struct ModelConfig {
     /// How many sentences before the current one are context (C in the paper).
     #[serde(default)]
     pub context_size: usize,
-    /// What becomes of a sentence's states before the memory keeps them. Memory only.
+    /// How a sentence's states are shortened before the memory keeps them. Memory only.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub shortener: Option<ShortenerConfig>,
     /// How the decoder uses the memory or the second encoder. Memory and multi-encoder only.
@@ -103,8 +103,8 @@ pub struct ModelConfig {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub gradient_sentences: Option<usize>,
     /// Whether the memory also holds the translations of the context sentences: beyond the paper.
-    /// They enter by the target embedding, through the same encoder and the same shortener. Memory
-    /// only.
+    /// They are embedded by the target embedding, then read by the same encoder and shortener.
+    /// Memory only.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub target_context: bool,
 
@@ -125,7 +125,7 @@ pub enum Context {
     SingleEncoder,
     /// A second encoder reads the joined context sentences.
     MultiEncoder,
-    /// The encoder reads each sentence once; what it saw is shortened and kept in a memory.
+    /// The encoder reads each sentence once; its states are shortened and kept in a memory.
     Memory,
 }
 
@@ -182,7 +182,7 @@ pub enum Integration {
 }
 
 impl CategoriserConfig {
-    /// What makes no sense about it.
+    /// What is invalid about it, if anything.
     pub(crate) fn problem(self) -> Option<&'static str> {
         let is_empty = self.groups == 0 || self.hidden == 0;
         is_empty.then_some("grouping and selecting need at least one group and one hidden unit")
@@ -201,7 +201,7 @@ fn default_norm_epsilon() -> f64 {
     1e-5
 }
 
-#[allow(clippy::trivially_copy_pass_by_ref, reason = "as serde calls it")]
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde calls it with a reference")]
 fn is_default_norm_epsilon(epsilon: &f64) -> bool {
     epsilon.to_bits() == default_norm_epsilon().to_bits()
 }
@@ -210,7 +210,7 @@ fn is_default<T: Default + PartialEq>(value: &T) -> bool {
     *value == T::default()
 }
 
-#[allow(clippy::trivially_copy_pass_by_ref, reason = "as serde calls it")]
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde calls it with a reference")]
 fn is_true(value: &bool) -> bool {
     *value
 }
@@ -252,7 +252,7 @@ impl ModelConfig {
         self.decoder_feed_forward.unwrap_or(self.feed_forward)
     }
 
-    /// Whether decoder layers have an attention of their own for context.
+    /// Whether decoder layers have a separate attention for context.
     pub fn has_context_attention(&self) -> bool {
         self.integration.is_some_and(|integration| integration != Integration::Joined)
     }
@@ -263,7 +263,7 @@ impl ModelConfig {
         self.layout(crate::Purpose::Training).slots()
     }
 
-    /// Refuses what makes no sense, and says why.
+    /// Rejects an invalid configuration, with the reason.
     pub fn check(&self) -> Result<()> {
         self.check_sizes()?;
         self.check_choices()
@@ -290,7 +290,7 @@ impl ModelConfig {
             ("target_vocabulary", self.target_vocabulary),
         ] {
             refuse_if(size < specials, || {
-                format!("{name} is {size}, but the special tokens alone are {specials}")
+                format!("{name} is {size}, but there are {specials} special tokens")
             })?;
         }
         let (source, target) = (self.source_vocabulary, self.target_vocabulary);
@@ -314,7 +314,7 @@ impl ModelConfig {
             [("norm_epsilon", self.norm_epsilon), ("embedding_scale", self.embedding_factor())]
         {
             refuse_if(!(value > 0.0 && value.is_finite()), || {
-                format!("{name} is {value}, not finite and above 0")
+                format!("{name} is {value}, but must be finite and above 0")
             })?;
         }
         if let FirstWord::Word(word) = self.first_word {
@@ -368,7 +368,7 @@ impl ModelConfig {
                 .into()
         })?;
         refuse_if(!self.context_norm && !self.has_context_attention(), || {
-            "context_norm is about a context attention, but this decoder has none; set integration \
+            "context_norm applies to a context attention, but this decoder has none; set integration \
              to \"serial\" or \"parallel\", or remove context_norm"
                 .into()
         })?;
@@ -381,11 +381,11 @@ impl ModelConfig {
         })?;
         if !memory {
             refuse_if(self.current_in_memory, || {
-                "current_in_memory needs context = \"memory\": there is no memory to be in".into()
+                "current_in_memory needs context = \"memory\", but there is no memory".into()
             })?;
             refuse_if(self.gradient_sentences.is_some() || !self.context_encoder_gradient, || {
-                "context_encoder_gradient and gradient_sentences rule the gradient through memory \
-                 entries, but there is no memory; remove them"
+                "context_encoder_gradient and gradient_sentences control the gradient through \
+                 memory entries, but there is no memory; remove them"
                     .into()
             })?;
         }
@@ -464,7 +464,7 @@ mod tests {
         assert!(error.contains("lstm") && error.contains("ssru"), "{error}");
         let unknown = text.replace("\"zero\"", "\"one\"");
         let error = ModelConfig::from_toml(&unknown).unwrap_err().to_string();
-        assert!(error.contains("must be a word's number or \"zero\""), "{error}");
+        assert!(error.contains("must be a token id or \"zero\""), "{error}");
         let paper = grouping().to_toml();
         for field in ["activation", "norm =", "[positions]", "first_word", "autoregression"] {
             assert!(!paper.contains(field), "the paper's networks are written as before: {paper}");
@@ -478,7 +478,7 @@ mod tests {
     }
 
     #[test]
-    fn nonsense_is_refused_with_the_reason() {
+    fn invalid_configurations_are_refused_with_the_reason() {
         assert!(reason(|c| c.heads = 3).contains("cannot be divided among 3 heads"));
         assert!(reason(|c| c.shortener = None).contains("needs a [shortener]"));
         assert!(reason(|c| c.integration = None).contains("\"serial\""));
@@ -499,7 +499,7 @@ mod tests {
                 c.context_norm = false;
                 c.integration = Some(Integration::Joined);
             })
-            .contains("context_norm is about")
+            .contains("context_norm applies to")
         );
         assert!(reason(|c| c.source_vocabulary = 3).contains("special tokens"));
         assert!(

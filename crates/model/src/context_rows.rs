@@ -1,4 +1,4 @@
-//! What the decoder looks at besides the source, projected once however far the gradient goes.
+//! The context rows that the decoder attends to, projected once however far the gradient goes.
 
 use burn::tensor::Tensor;
 
@@ -7,9 +7,9 @@ use crate::ops::{KeyValue, indices};
 
 /// Rows of the context, before they are projected.
 ///
-/// In training an entry may stand in slots whose gradient goes different ways: all the way into
-/// the encoder, into the shortener, or nowhere. Such an entry has rows of several kinds with
-/// equal values; each value is projected once all the same, and only the gradients part.
+/// In training an entry may occupy slots whose gradients reach differently far: into the encoder,
+/// into the shortener, or nowhere. Such an entry has rows of several kinds with equal values; each
+/// value is still projected only once, and only the gradients differ.
 #[derive(Clone, Debug)]
 pub struct ContextRows {
     kinds: Vec<Kind>,
@@ -17,14 +17,14 @@ pub struct ContextRows {
     distinct: Option<Tensor<2>>,
 }
 
-/// Rows from which the gradient goes the same way.
+/// Rows whose gradient reaches equally far.
 #[derive(Clone, Debug)]
 pub(crate) struct Kind {
     /// `[rows, width]`
     pub rows: Tensor<2>,
     /// For each row its row among the distinct values.
     pub values: Vec<usize>,
-    /// Whether a gradient goes back from here at all.
+    /// Whether these rows have a gradient at all.
     pub is_open: bool,
 }
 
@@ -40,7 +40,7 @@ impl ContextRows {
         Self { kinds, distinct: Some(distinct) }
     }
 
-    /// All rows, `[rows, width]`: what a segment's blocks count.
+    /// All rows, `[rows, width]`, as the blocks of a segment count them.
     pub fn rows(&self) -> Tensor<2> {
         Tensor::cat(self.kinds.iter().map(|kind| kind.rows.clone()).collect(), 0)
     }

@@ -22,18 +22,18 @@ pub(crate) use words::{LayerWeights, Words};
 
 use words::{AllWords, LayerOf};
 
-/// A stack of decoder layers with the target embedding, which is the output projection, too.
+/// A stack of decoder layers with the target embedding, which is also the output projection.
 #[derive(Module, Debug)]
 pub struct Decoder {
     /// Target words in, target words out.
     pub embedding: TokenEmbedding,
     /// What the output projection adds to each word's score, `[vocabulary]`.
     pub output_bias: Option<Param<Tensor<1>>>,
-    /// The slot of a memory entry.
+    /// Embeddings of the memory slots.
     pub segments: Option<LearnedPositions>,
     /// From the embedding upwards.
     pub layers: Vec<DecoderLayer>,
-    /// After the last layer, where layers normalise before their sublayers.
+    /// After the last layer, if layers normalise before their sublayers.
     pub norm: Option<ResidualNorm>,
     slots: usize,
     #[module(skip)]
@@ -46,23 +46,23 @@ pub struct Decoder {
     products: Products,
 }
 
-/// Self-attention or a recurrent unit, cross-attention, context attention where there is one,
-/// feed-forward. `Order` says what follows what.
+/// Self-attention or a recurrent unit, cross-attention, context attention if there is one,
+/// feed-forward. `Order` defines their order.
 #[derive(Module, Debug)]
 pub struct DecoderLayer {
-    /// Each word looks at those before it.
+    /// Each word attends to those before it.
     pub self_attention: Option<Attention>,
-    /// What stands in place of the self-attention.
+    /// Replaces the self-attention.
     pub recurrence: Option<Ssru>,
-    /// Of the self-attention, or of what stands in its place.
+    /// Of the self-attention, or of the recurrent unit.
     pub self_attention_norm: ResidualNorm,
-    /// Each word looks at the source.
+    /// Each word attends to the source.
     pub cross_attention: Attention,
     /// Of the cross-attention.
     pub cross_attention_norm: ResidualNorm,
-    /// Each word looks at the context.
+    /// Each word attends to the context.
     pub context: Option<ContextAttention>,
-    /// Each word for itself.
+    /// Applied to each word separately.
     pub feed_forward: FeedForward,
     /// Of the feed-forward.
     pub feed_forward_norm: ResidualNorm,
@@ -71,11 +71,11 @@ pub struct DecoderLayer {
 /// The attention to the memory, serial or parallel, with or without the gate of equation (5).
 #[derive(Module, Debug)]
 pub struct ContextAttention {
-    /// Each word looks at the memory.
+    /// Each word attends to the memory.
     pub attention: Attention,
-    /// Of the context attention, where it has one.
+    /// Of the context attention, if it has one.
     pub norm: Option<ResidualNorm>,
-    /// One number per word that scales what it brought back.
+    /// One number per word that scales what the attention returns.
     pub gate: Option<Linear>,
 }
 
@@ -88,13 +88,13 @@ pub struct VisibleRows {
     pub context: Vec<Block>,
 }
 
-/// What the decoder looks at, projected for every layer.
+/// What the decoder attends to, projected for every layer.
 #[derive(Clone, Debug)]
 pub struct Sources {
     pub(crate) layers: Vec<LayerSources>,
-    /// What each translation sees of it.
+    /// The rows that each translation sees.
     pub(crate) visible: Vec<VisibleRows>,
-    /// For each translation the slots and lengths of the sentences that were joined to one text;
+    /// For each translation the slots and lengths of the sentences that were joined into one text;
     /// empty in models that join none.
     pub(crate) joined: Vec<Vec<JoinedSentence>>,
 }
@@ -107,7 +107,7 @@ pub(crate) struct JoinedSentence {
     pub tokens: usize,
 }
 
-/// What one decoder layer looks at.
+/// What one decoder layer attends to.
 #[derive(Clone, Debug)]
 pub(crate) struct LayerSources {
     /// Of the cross-attention.
@@ -174,19 +174,19 @@ impl Decoder {
         self.order
     }
 
-    /// From the last layer's states to scores of words.
+    /// The projection from the last layer's states to scores of words.
     pub(crate) fn projection(&self) -> ops::Projection {
         let bias = self.output_bias.as_ref().map(Param::val);
         let (weight, products) = (self.embedding.weight.val(), self.products.clone());
         ops::Projection { weight, bias, products }
     }
 
-    /// Whether the word at a place of a translation is a zero vector instead of an embedding.
+    /// Whether the word at a position of a translation is a zero vector instead of an embedding.
     pub(crate) fn starts_from_zero(&self, place: usize) -> bool {
         place == 0 && self.first_word == FirstWord::Zero
     }
 
-    /// Embeds one word for each hypothesis, all at the same place.
+    /// Embeds one word for each hypothesis, all at the same position.
     ///
     /// # Shapes
     /// - result: `[hypotheses, width]`
@@ -218,7 +218,7 @@ impl Decoder {
         self.sources_with(source, context, visible)
     }
 
-    /// As [`Self::sources`], with context that is projected already, one pair per layer.
+    /// Like [`Self::sources`], with context that is already projected, one pair per layer.
     pub(crate) fn sources_with(
         &self,
         source: Tensor<2>,
@@ -268,8 +268,8 @@ impl Decoder {
         Some(layer.reads_context().project_shift(segments))
     }
 
-    /// The last layer's states of all given words at once; the logits of them score the next words.
-    /// `watched` receives the weights of each layer, if they are wanted.
+    /// The last layer's states of all given words at once; their logits score the next words.
+    /// `watched` receives the weights of each layer, if wanted.
     ///
     /// # Shapes
     /// - result: `[words, width]`
@@ -305,7 +305,7 @@ impl Decoder {
         self.finish(x)
     }
 
-    /// One more word of each hypothesis through the layer with the given number.
+    /// Runs one more word of each hypothesis through the layer with the given number.
     pub(crate) fn step(&self, layer: usize, x: Tensor<2>, words: impl Words) -> Tensor<2> {
         let layer = LayerOf { layer: &self.layers[layer], words };
         self.order.decode(&mut OnTensors { layer, dropout: &mut Dropout::off() }, x)
@@ -313,7 +313,7 @@ impl Decoder {
 }
 
 impl DecoderLayer {
-    /// The attention that looks at the context: its own, or the one that the source shares.
+    /// The attention that reads the context: its own, or the cross-attention.
     fn reads_context(&self) -> &Attention {
         self.context.as_ref().map_or(&self.cross_attention, |context| &context.attention)
     }
@@ -324,7 +324,7 @@ impl DecoderLayer {
         match sublayer {
             Sublayer::Own => &self.self_attention_norm,
             Sublayer::Source => &self.cross_attention_norm,
-            Sublayer::Context => of_context().expect("asked for where there is one"),
+            Sublayer::Context => of_context().expect("the context attention has a norm"),
             Sublayer::FeedForward => &self.feed_forward_norm,
         }
     }

@@ -1,4 +1,4 @@
-//! Translation word by word, with everything remembered that does not change.
+//! Translation word by word, with a cache of everything that does not change.
 //!
 //! Keys and values of the words so far are kept per hypothesis; those of the source and of the
 //! memory are kept once per sentence and shared by all its hypotheses.
@@ -11,17 +11,17 @@ use crate::model::Model;
 use crate::ops::{self, Block, FixedKeys, fixed_attention, indices};
 use crate::recurrence::Ssru;
 
-/// Some sentences in the middle of being translated.
+/// Sentences that are being translated.
 ///
-/// Each has one or more hypotheses; hypotheses are numbered through, those of a sentence one after
-/// the other. It starts with one per sentence.
+/// Each has one or more hypotheses; hypotheses are numbered consecutively, those of a sentence one
+/// after the other. Decoding starts with one per sentence.
 #[derive(Debug)]
 pub struct Decoding<'a> {
     model: &'a Model,
     layers: Vec<LayerState>,
     /// For each hypothesis its sentence, in ascending order.
     sentence_of: Vec<usize>,
-    /// For each sentence still at work its number at the start.
+    /// For each unfinished sentence its number at the start.
     sentences: Vec<usize>,
     position: usize,
 }
@@ -32,7 +32,7 @@ struct LayerState {
     context: Option<FixedKeys>,
     /// Keys and values of the words so far, `[hypotheses, heads, words, head width]`.
     own: Option<(Tensor<4>, Tensor<4>)>,
-    /// What a recurrent unit made of the words so far, `[hypotheses, width]`.
+    /// The cell of a recurrent unit after the words so far, `[hypotheses, width]`.
     cell: Option<Tensor<2>>,
 }
 
@@ -96,10 +96,10 @@ impl<'a> Decoding<'a> {
         ops::logits(decoder.finish(x), decoder.projection())
     }
 
-    /// Hypothesis `i` goes on from what was hypothesis `parents[i]`.
+    /// Hypothesis `i` continues what was hypothesis `parents[i]`.
     ///
     /// Parents may be repeated or left out, but stay in the order of their sentences. A sentence
-    /// of which no hypothesis is left is done, and costs nothing any more.
+    /// without hypotheses is finished and costs nothing more.
     pub fn reorder(&mut self, parents: &[usize]) {
         let rows = indices(parents.iter().copied(), &self.model.device());
         let mut sentence_of: Vec<usize> =
@@ -130,7 +130,7 @@ impl<'a> Decoding<'a> {
 struct Beams {
     sentences: usize,
     beam: usize,
-    /// Rows of the rectangle and the way back, unless it is full.
+    /// Row indices of the rectangle and the way back, unless it is full.
     ragged: Option<(Tensor<1, Int>, Tensor<1, Int>)>,
 }
 

@@ -10,18 +10,18 @@ use crate::{Error, Result};
 /// A kind of device. All but the CPU are cargo features of the same name.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum DeviceKind {
-    /// The processor; always there.
+    /// The processor; always available.
     #[default]
     Cpu,
     /// NVIDIA cards.
     Cuda,
     /// AMD cards.
     Rocm,
-    /// Apple's graphics interface.
+    /// Apple's graphics API.
     Metal,
-    /// The portable graphics interface of Linux and Windows.
+    /// The portable graphics API of Linux and Windows.
     Vulkan,
-    /// The web's graphics interface, also outside browsers.
+    /// The web's graphics API, also outside browsers.
     Webgpu,
 }
 
@@ -30,7 +30,7 @@ impl DeviceKind {
     pub const ALL: [Self; 6] =
         [Self::Cpu, Self::Cuda, Self::Rocm, Self::Metal, Self::Vulkan, Self::Webgpu];
 
-    /// The name on the command line, which is the name of the cargo feature, too.
+    /// The name on the command line, which is also the name of the cargo feature.
     pub fn name(self) -> &'static str {
         match self {
             Self::Cpu => "cpu",
@@ -89,13 +89,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_processor_is_always_there() {
+    fn the_cpu_is_always_available() {
         assert!("cpu".parse::<DeviceKind>().unwrap().open().is_ok());
     }
 
     #[test]
     #[cfg(not(feature = "cuda"))]
-    fn what_is_not_compiled_in_says_how_to_get_it() {
+    fn a_device_that_is_not_compiled_in_says_how_to_get_it() {
         let error = "cuda".parse::<DeviceKind>().unwrap().open().unwrap_err().to_string();
         assert!(error.contains("--features cuda"), "{error}");
         assert!("gpu".parse::<DeviceKind>().unwrap_err().to_string().contains("vulkan"));

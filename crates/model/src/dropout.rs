@@ -1,4 +1,4 @@
-//! Dropout whose zeros depend on a key and a place only, never on threads or on earlier calls.
+//! Dropout whose masks depend only on a key and a position, never on threads or earlier calls.
 
 use burn::tensor::{Tensor, TensorData};
 
@@ -7,14 +7,14 @@ use crate::random;
 
 /// The dropout of one forward pass.
 ///
-/// Each use takes the next place, so a pass with the same key draws the same zeros again. In
-/// inference, [`Dropout::off`] lets everything through.
+/// Each use advances the position, so a pass with the same key draws the same masks again. For
+/// inference there is [`Dropout::off`].
 #[derive(Clone, Debug)]
 pub struct Dropout {
     rate: f64,
     key: u64,
     place: u64,
-    /// Whether only what a memory adds is dropped from.
+    /// Whether dropout applies only to the context part.
     only_context: bool,
 }
 
@@ -34,21 +34,21 @@ impl Dropout {
         Self { rate: 0.0, key: 0, place: 0, only_context: false }
     }
 
-    /// Dropout at `rate`. The key names the seed, the update and the micro-batch, for instance by
-    /// [`random::key`].
+    /// Dropout at `rate`. The key stands for the seed, the update and the micro-batch, for instance
+    /// by [`random::key`].
     pub fn new(rate: f64, key: u64) -> Self {
         assert!((0.0..1.0).contains(&rate), "a dropout rate lies in [0, 1), but got {rate}");
         Self { rate, key, place: 0, only_context: false }
     }
 
-    /// The same, but only what a memory adds is dropped from; the network below runs as in
-    /// translation. Dropout hurts a network that does not learn: it cannot get used to it.
+    /// The same, but only in the context part; the network below runs as in translation. Dropout
+    /// only hurts a frozen network, which cannot adapt to it.
     #[must_use]
     pub fn only_of_context(self) -> Self {
         Self { only_context: true, ..self }
     }
 
-    /// The mask of the next place, which belongs to `part`, or `None` where nothing is dropped.
+    /// The mask of the next position, which belongs to `part`, or `None` if nothing is dropped.
     pub fn next_mask(&mut self, part: Part) -> Option<DropoutMask> {
         self.place += 1;
         let is_spared = self.only_context && part == Part::Base;
@@ -95,7 +95,7 @@ mod tests {
     }
 
     #[test]
-    fn the_same_key_draws_the_same_and_each_place_its_own() {
+    fn masks_depend_on_the_key_and_the_position() {
         let draw = |key| {
             let mut dropout = Dropout::new(0.5, key);
             [(); 2].map(|()| dropout.next_mask(Part::Base).unwrap().factors(64))

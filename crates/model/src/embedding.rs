@@ -1,4 +1,4 @@
-//! Tokens and places become vectors.
+//! Embeddings of tokens and positions.
 
 use burn::module::{Module, Param};
 use burn::tensor::{Tensor, TensorData};
@@ -41,7 +41,7 @@ impl TokenEmbedding {
         self.embed(sequences.tokens().iter().copied().map(Some), places.collect(), dropout)
     }
 
-    /// Embeds tokens at their places; where there is no token, a zero vector stands for it.
+    /// Embeds tokens at their positions; a missing token is a zero vector.
     ///
     /// # Shapes
     /// - result: `[tokens, width]`
@@ -73,7 +73,7 @@ impl TokenEmbedding {
     }
 }
 
-/// A learned vector per place; place `i` has row `i + 1`, and row 0 is never used.
+/// A learned vector per position; position `i` has row `i + 1`, and row 0 is never used.
 #[derive(Module, Debug)]
 pub struct LearnedPositions {
     /// `[places + 1, width]`
@@ -86,7 +86,7 @@ impl LearnedPositions {
         Self { weight: init.parameter([places + 1, width], values) }
     }
 
-    /// The vectors of the given places.
+    /// The vectors of the given positions.
     ///
     /// # Shapes
     /// - result: `[places, width]`

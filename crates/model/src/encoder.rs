@@ -18,7 +18,7 @@ use crate::sublayers::{OnTensors, Order, Sublayer, TensorLayer};
 pub struct Encoder {
     /// From the embedding upwards.
     pub layers: Vec<EncoderLayer>,
-    /// After the last layer, where layers normalise before their sublayers.
+    /// After the last layer, if layers normalise before their sublayers.
     pub norm: Option<ResidualNorm>,
     #[module(skip)]
     order: Order,
@@ -27,11 +27,11 @@ pub struct Encoder {
 /// Self-attention, then feed-forward.
 #[derive(Module, Debug)]
 pub struct EncoderLayer {
-    /// Tokens of a sentence look at each other.
+    /// Tokens of a sentence attend to each other.
     pub self_attention: Attention,
     /// Of the self-attention.
     pub self_attention_norm: ResidualNorm,
-    /// Each token for itself.
+    /// Applied to each token separately.
     pub feed_forward: FeedForward,
     /// Of the feed-forward.
     pub feed_forward_norm: ResidualNorm,

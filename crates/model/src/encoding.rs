@@ -1,4 +1,4 @@
-//! From sentences to what the decoder looks at: the four ways in which context enters.
+//! From sentences to what the decoder attends to: the four ways in which context enters.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -17,7 +17,7 @@ use crate::packed::{Packed, Segments};
 use crate::shortener::{Shortened, Shortener, ShortenerInput};
 use crate::tokens::{BREAK, END};
 
-/// Everything that the decoder may look at, before it is projected.
+/// Everything that the decoder may attend to, before it is projected.
 #[derive(Clone, Debug)]
 pub struct Encoded {
     /// The encoder's states, `[source rows, width]`.
@@ -103,7 +103,7 @@ impl Model {
         Encoded { states: self.states(&sequences, dropout), context: None, visible }
     }
 
-    /// Multi-encoder: the context is read by an encoder of its own.
+    /// Multi-encoder: a separate encoder reads the context.
     fn encode_beside(&self, batch: &SourceBatch, dropout: &mut Dropout) -> Encoded {
         let mut encoded = self.encode_alone(batch, dropout);
         let mut contexts = Distinct::default();
@@ -134,8 +134,8 @@ impl Model {
         encoded
     }
 
-    /// The context sentences, oldest first, with breaks between and one end after them; nothing
-    /// where there is no context. The published implementation has the end all the same.
+    /// The context sentences, oldest first, separated by breaks and followed by one end; empty
+    /// without context. The published implementation has the end even then.
     fn join_context(&self, example: &Example, sentences: &Packed) -> Vec<u32> {
         let mut joined = Vec::new();
         let mut is_first = true;
@@ -155,13 +155,14 @@ impl Model {
 
     /// Memory: every sentence is encoded once, shortened once, and seen from many slots.
     ///
-    /// In training, rows of the context come in a kind for each [`Reach`] that a slot has: with
-    /// the gradient, without it, and shortened from states without it.
+    /// In training there is one kind of context rows for each [`Reach`] that a slot has: with the
+    /// gradient, without it, and shortened from states without it.
     fn encode_with_memory(&self, batch: &SourceBatch, dropout: &mut Dropout) -> Encoded {
         let shortener = self.shortener.as_ref().expect("a model with a memory has a shortener");
         let plan = MemoryPlan::new(self, shortener, batch);
 
-        // Sentences that no gradient reaches are encoded apart, so that nothing is kept for them.
+        // Sentences that no gradient reaches are encoded separately, so that nothing is stored for
+        // them.
         let trained = self.states_of_both(&plan.trained, dropout);
         let states = if plan.untrained.is_empty() {
             trained
@@ -198,7 +199,7 @@ impl Model {
     }
 }
 
-/// Shortened entries by the reach of the slots that they stand in.
+/// Shortened entries by the reach of the slots that they occupy.
 #[derive(Default)]
 struct Kinds {
     by_reach: Vec<(Reach, Shortened)>,
@@ -260,7 +261,7 @@ impl Kinds {
 /// An entry is a sentence and the length that a mean over it divides by.
 type Entry = (usize, usize);
 
-/// Sentences to read, one after the other.
+/// Sentences to read, by language.
 pub(crate) struct BothLanguages {
     pub source: Packed,
     pub target: Packed,
@@ -272,7 +273,8 @@ impl BothLanguages {
     }
 }
 
-/// Which sentences are encoded with and without a gradient, which entries are made, and which sentence sees which.
+/// Which sentences are encoded with and without a gradient, which entries are made, and which
+/// example sees which.
 struct MemoryPlan {
     /// Sentences that a gradient may reach.
     trained: BothLanguages,
@@ -280,13 +282,13 @@ struct MemoryPlan {
     untrained: BothLanguages,
     /// All sentences' states: the trained ones, then the others.
     segments: Segments,
-    /// Where a sentence of the batch stands among them.
+    /// The position of a sentence of the batch among them.
     place_of: BTreeMap<usize, usize>,
     /// Entries whose gradient goes all the way, or nowhere.
     whole: Vec<Entry>,
     /// Entries whose gradient stops before the encoder.
     shortener_only: Vec<Entry>,
-    /// The slots of each example that hold something.
+    /// The filled slots of each example.
     slots: Vec<Vec<FilledSlot>>,
 }
 
@@ -302,7 +304,7 @@ impl MemoryPlan {
     fn new(model: &Model, shortener: &Shortener, batch: &SourceBatch) -> Self {
         let config = model.config();
         let layout = config.layout(Purpose::Training);
-        // An empty sentence and the translations are sentences, too, numbered after all others.
+        // An empty sentence and the translations count as sentences, numbered after all others.
         let empty_sentence = batch.sentences.len();
         let first_translation = empty_sentence + 1;
         let tokens = |sentence: usize| match sentence.checked_sub(first_translation) {
@@ -410,7 +412,7 @@ impl MemoryPlan {
     }
 }
 
-/// Distinct things in the order in which they first came.
+/// Distinct items in order of first appearance.
 struct Distinct<T> {
     places: BTreeMap<T, usize>,
     items: Vec<T>,

@@ -12,7 +12,7 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// A configuration makes no sense, or is not valid TOML.
+    /// A configuration is inconsistent, or is not valid TOML.
     #[error("configuration: {0}")]
     Config(String),
 
@@ -29,7 +29,7 @@ pub enum Error {
     #[error(transparent)]
     File(#[from] abridge_base::Error),
 
-    /// A device was asked for that this build cannot use.
+    /// A device was requested that this build cannot use.
     #[error("{0}")]
     Device(String),
 

@@ -25,7 +25,7 @@ pub(crate) enum Values {
     Constant(f64),
     /// Uniform in `[-bound, bound]`.
     Uniform(f64),
-    /// Normal with the given deviation, but one row is zero: the one that is never used.
+    /// Normal with the given deviation, except for one row that is never used and is zero.
     NormalExceptRow(f64, usize),
 }
 

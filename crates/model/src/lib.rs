@@ -28,7 +28,7 @@
 //!
 //! # From equation to file
 //!
-//! `docs/equations.md` of the repository says where each equation of the paper is.
+//! `docs/equations.md` of the repository maps each equation of the paper to its file.
 //!
 //! # An example
 //!
@@ -54,9 +54,9 @@
 //!
 //! # Sound by default, as published on request
 //!
-//! The published implementation differs from the paper in places. The default here is what the
-//! paper says and what does not depend on a batch; `as_published = true` reproduces the code, so
-//! that its weights give its numbers (see `tests/parity.rs`):
+//! The published implementation differs from the paper in places. The default here follows the
+//! paper and does not depend on the batch; `as_published = true` reproduces the code, so that its
+//! weights give its numbers (see `tests/parity.rs`):
 //!
 //! | | default | `as_published` |
 //! | --- | --- | --- |

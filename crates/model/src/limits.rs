@@ -1,7 +1,8 @@
 //! Sizes that a configuration may ask for.
 //!
-//! A configuration is a small file that anybody can write; what it asks for is allocated. Within
-//! these limits no product of sizes overflows, and all of them are far beyond any model there is.
+//! A configuration is a small file that anybody can write, and the sizes in it are allocated.
+//! Within these limits no product of sizes overflows, and all of them are far beyond any existing
+//! model.
 
 use crate::config::{ModelConfig, ShortenerConfig};
 use crate::{Error, Result};
@@ -18,7 +19,7 @@ const PARAMETERS: u128 = 1 << 36;
 const POSITION_VALUES: u128 = 1 << 28;
 
 impl ModelConfig {
-    /// Refuses sizes that no network has.
+    /// Rejects unreasonable sizes.
     pub(crate) fn check_limits(&self) -> Result<()> {
         let (groups, hidden, window) = match self.shortener {
             Some(ShortenerConfig::Grouping(of) | ShortenerConfig::Selecting(of)) => {
@@ -51,7 +52,7 @@ impl ModelConfig {
         let positions = self.max_positions as u128 * self.width as u128;
         if positions > POSITION_VALUES {
             return Err(Error::Config(format!(
-                "max_positions {} at width {} makes a table of {} MB; choose less of one",
+                "max_positions {} at width {} makes a table of {} MB; reduce one of them",
                 self.max_positions,
                 self.width,
                 positions * 4 / 1_000_000
@@ -67,7 +68,7 @@ impl ModelConfig {
         Ok(())
     }
 
-    /// The number of weights, biases left out: enough to know whether they can be held.
+    /// An estimate of the number of weights, without biases: enough to know whether they fit.
     pub fn roughly_parameters(&self) -> u128 {
         let [width, feed_forward] = [self.width, self.feed_forward].map(|size| size as u128);
         let words = (self.source_vocabulary as u128 + self.target_vocabulary as u128) * width;
@@ -86,7 +87,7 @@ mod tests {
     use crate::{ModelSize, Preset};
 
     #[test]
-    fn sizes_that_no_network_has_are_refused() {
+    fn unreasonable_sizes_are_refused() {
         let grouping = || Preset::Grouping.config(ModelSize::Base, 20_000, 20_000, 3);
         assert!(grouping().check().is_ok());
         let reason = |change: &dyn Fn(&mut ModelConfig)| {
@@ -114,7 +115,7 @@ mod tests {
     }
 
     #[test]
-    fn the_estimate_is_near_the_number() {
+    fn the_estimate_is_close() {
         for preset in Preset::ALL {
             let config =
                 preset.config(ModelSize::Small, 20_000, 20_000, preset.default_context_size());

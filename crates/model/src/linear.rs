@@ -37,13 +37,13 @@ impl Linear {
         ops::linear_again(product, x, self.weight.val(), self.bias.val(), &self.products)
     }
 
-    /// The linear part alone, for what is added to an input that has met the bias already.
+    /// The product without the bias, for what is added to an input whose projection already has it.
     pub fn forward_without_bias(&self, x: Tensor<2>) -> Tensor<2> {
         x.matmul(self.weight.val())
     }
 }
 
-/// A layer normalisation, with the residual that it stands after or before.
+/// A layer normalisation, with the residual before or after it.
 #[derive(Module, Debug)]
 pub struct ResidualNorm {
     /// `[width]`

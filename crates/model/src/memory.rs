@@ -11,8 +11,8 @@ use crate::config::Context;
 use crate::ops::KeyValue;
 
 impl ModelConfig {
-    /// Which sentence stands in which slot. Only the published implementation tells training from
-    /// inference.
+    /// Which sentence occupies which slot. Only the published implementation distinguishes training
+    /// from inference.
     pub fn layout(&self, purpose: Purpose) -> MemoryLayout {
         let as_published = self.as_published && self.context == Context::Memory;
         MemoryLayout {
@@ -32,10 +32,10 @@ impl ModelConfig {
     }
 }
 
-/// A sentence's entry in the memory, projected once for every layer that will look at it.
+/// A sentence's entry in the memory, projected once for every layer that will attend to it.
 #[derive(Clone, Debug)]
 pub struct MemoryEntry {
-    /// What the shortener made of the sentence, `[rows, width]`, before any segment embedding.
+    /// The shortened sentence, `[rows, width]`, before any segment embedding.
     pub rows: Tensor<2>,
     /// For grouping and selecting the weight of each token for each group, `[tokens, groups]`.
     pub weights: Option<Tensor<2>>,
@@ -43,7 +43,7 @@ pub struct MemoryEntry {
     pub(crate) projected: Vec<KeyValue>,
 }
 
-/// What later sentences of a document need of a sentence.
+/// What later sentences of a document need from a sentence.
 #[derive(Clone, Debug)]
 pub struct Remembered {
     /// Its tokens, the end included: what single- and multi-encoder models join.
@@ -76,11 +76,10 @@ impl Remembered {
         (self.tokens.len() + translation) * size_of::<u32>() + self.values() * size_of::<f32>()
     }
 
-    /// The same with storage of its own.
+    /// A copy with its own storage.
     ///
-    /// What [`Model::read`](crate::Model::read) returns is cut from the tensors of all sentences
-    /// that were read together, and keeps them all alive. What stays for longer than its batch is
-    /// copied.
+    /// What [`Model::read`](crate::Model::read) returns are views of the tensors of all sentences
+    /// that were read together, which keep them all alive. Copy what outlives its batch.
     #[must_use]
     pub fn owned(&self) -> Self {
         let translation = self.translation.as_ref().map(|translation| Translated {

@@ -24,8 +24,8 @@ use crate::{Error, Result};
 /// A context-aware translation model: any of the ten of the paper, and their combinations.
 #[derive(Module, Debug)]
 pub struct Model {
-    /// Source words, shared by both encoders where there are two; none where the decoder's
-    /// embedding serves both languages.
+    /// Source words, shared by both encoders if there are two; `None` if the decoder's embedding
+    /// serves both languages.
     pub source_embedding: Option<TokenEmbedding>,
     /// Reads sentences (or the joined text of the single-encoder model).
     pub encoder: Encoder,
@@ -60,7 +60,7 @@ impl ModelConfig {
         Model { source_embedding, encoder, context_encoder, shortener, decoder, config }
     }
 
-    /// The word that every translation starts with; one of them where a zero vector stands for it.
+    /// The word that every translation starts with; a placeholder if that is a zero vector.
     pub fn start_word(&self) -> u32 {
         match self.first_word {
             FirstWord::Word(word) => word,
@@ -70,13 +70,13 @@ impl ModelConfig {
 
     /// How many such words start a translation.
     ///
-    /// One; but the published single-encoder model puts the end of an empty target context before
-    /// the translation, too, and ignores what is predicted there.
+    /// One; but the published single-encoder model also puts the end of an empty target context
+    /// before the translation, and ignores what is predicted there.
     pub(crate) fn start_words(&self) -> usize {
         if self.as_published && self.context == Context::SingleEncoder { 2 } else { 1 }
     }
 
-    /// The most words of a translation that there are positions for, the end not counted.
+    /// The longest translation that there are positions for, not counting the end.
     pub fn longest_translation(&self) -> usize {
         self.max_positions - self.start_words()
     }
@@ -98,10 +98,10 @@ impl Model {
         self.source_embedding.as_ref().unwrap_or(&self.decoder.embedding)
     }
 
-    /// The same network with leaves of its own in the graph of derivatives; the weights are shared.
+    /// The same network with its own leaves in the autodiff graph; the weights are shared.
     ///
     /// Threads whose graphs share leaves would build one common graph, and the engine's bookkeeping
-    /// of it does not hold when one walks it backwards while another is still adding to it.
+    /// fails if one thread walks it backwards while another is still adding to it.
     #[must_use]
     pub fn with_own_leaves(&self) -> Self {
         struct OwnLeaves;
@@ -116,7 +116,7 @@ impl Model {
         self.clone().map(&mut OwnLeaves)
     }
 
-    /// The same network, with the same parameters, that computes products another way.
+    /// The same network, with the same parameters, that computes products differently.
     #[must_use]
     pub fn with_products(&self, products: &Products) -> Self {
         struct Parameters(VecDeque<Box<dyn Any>>);
@@ -156,7 +156,7 @@ impl Model {
         Ok(ops::projected_loss(states, projection, batch.targets.tokens(), smoothing))
     }
 
-    /// Encodes what is to be translated, and projects it for the decoder.
+    /// Encodes source sentences, and projects them for the decoder.
     pub fn sources(&self, batch: &SourceBatch) -> Result<Sources> {
         self.config.check_sources(batch)?;
         Ok(self.encoded_sources(batch, &mut Dropout::off()))
@@ -172,7 +172,7 @@ impl Model {
     }
 
     /// The log-probability of every token of given translations of encoded sources, one translation
-    /// per example, packed as `targets`. Where operations are fused, not all logits exist at once.
+    /// per example, packed as `targets`. With fused operations, not all logits exist at once.
     pub fn log_probabilities(&self, targets: &Packed, sources: &Sources) -> Result<Vec<f32>> {
         check_sequences("translation", targets.iter(), self.config.target_vocabulary)?;
         check_count(targets, sources)?;
@@ -201,7 +201,7 @@ impl Model {
         ops::logits(states, self.decoder.projection())
     }
 
-    /// What the decoder makes of each word that is to be predicted.
+    /// The decoder's state for each word that is to be predicted.
     ///
     /// # Shapes
     /// - result: `[target tokens, width]`
@@ -222,7 +222,7 @@ impl Model {
         states.select(0, rows)
     }
 
-    /// What the decoder is given: each translation moved by one, after the words that start it.
+    /// The input of the decoder: each translation shifted by one, after its start words.
     pub(crate) fn words_before(&self, targets: &Packed) -> Packed {
         let start = self.config.start_words();
         Packed::new(targets.iter().map(|target| {
@@ -252,7 +252,7 @@ fn joined(example: &Example, sentences: &Packed) -> Vec<JoinedSentence> {
 }
 
 impl Sources {
-    /// The number of translations that look at it.
+    /// The number of translations that attend to it.
     pub fn len(&self) -> usize {
         self.visible.len()
     }

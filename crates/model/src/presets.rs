@@ -92,7 +92,7 @@ impl Preset {
         }
     }
 
-    /// The number of parameters in the paper's table, in millions with two digits.
+    /// The number of parameters in the paper's table, in millions to two decimals.
     pub fn paper_parameters(self) -> f64 {
         match self {
             Self::Sentence | Self::SingleEncoder => 64.42,
@@ -105,7 +105,7 @@ impl Preset {
         }
     }
 
-    /// The smallest context size at which the model is what its name says.
+    /// The smallest context size that makes sense for the model.
     pub fn default_context_size(self) -> usize {
         usize::from(self != Self::Sentence)
     }
@@ -265,7 +265,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_preset_in_every_size_makes_sense() {
+    fn every_preset_is_valid_in_every_size() {
         for preset in Preset::ALL {
             for size in ModelSize::ALL {
                 for context_size in preset.default_context_size()..4 {

@@ -27,10 +27,10 @@ use crate::{Error, Result};
 /// A sentence that has been read.
 #[derive(Clone, Debug)]
 pub struct Reading {
-    /// The encoder's states, `[tokens, width]`: what its own translation looks at. Models that
+    /// The encoder's states, `[tokens, width]`, which its own translation attends to. Models that
     /// join texts have none, because they read a sentence together with its context.
     pub states: Option<Tensor<2>>,
-    /// What the translations of later sentences need of it.
+    /// What the translations of later sentences need from it.
     pub remembered: Remembered,
 }
 
@@ -118,8 +118,8 @@ impl Model {
         shortened.segments.ranges().zip(tokens).map(entry).collect()
     }
 
-    /// Brings back what was remembered of a sentence from its tokens and, in models with a memory,
-    /// the rows and group weights of its entry; the projections are computed again.
+    /// Restores a remembered sentence from its tokens and, in models with a memory, the rows and
+    /// group weights of its entry; the projections are computed again.
     pub fn remember(&self, tokens: Vec<u32>, entry: Option<StoredEntry>) -> Result<Remembered> {
         self.config().check_sentences(&Packed::new([&tokens]))?;
         if entry.is_some() != self.shortener.is_some() {
@@ -129,7 +129,7 @@ impl Model {
         Ok(Remembered { tokens, entry, translation: None })
     }
 
-    /// Brings back a translation that the memory held.
+    /// Restores a translation that the memory held.
     pub fn remember_translation(&self, tokens: Vec<u32>, entry: StoredEntry) -> Result<Translated> {
         let sequence = std::iter::once(tokens.as_slice());
         check_sequences("translation", sequence, self.config().target_vocabulary)?;
@@ -219,7 +219,7 @@ fn foreign() -> Error {
     Error::Input("a sentence was read by a model of another kind".into())
 }
 
-/// The texts of sentences and their contexts as a batch, each distinct sentence once.
+/// The texts of sentences and their contexts as a batch.
 fn joined(in_context: &[SentenceInContext<'_>]) -> SourceBatch {
     let mut sentences: Vec<&[u32]> = Vec::new();
     let mut place = |tokens| {
@@ -238,11 +238,11 @@ fn joined(in_context: &[SentenceInContext<'_>]) -> SourceBatch {
     SourceBatch { sentences: Packed::new(sentences), translations: Packed::default(), examples }
 }
 
-/// The things that some sentences look at, each once, and where its rows are when all stand one
-/// after the other.
+/// The distinct items that some sentences attend to, and where the rows of each are when all are
+/// concatenated.
 struct Distinct<'a, T> {
     items: Vec<&'a T>,
-    /// By address; looked up only.
+    /// By address; for lookup only.
     starts: BTreeMap<*const T, usize>,
     rows: usize,
 }
@@ -266,7 +266,7 @@ impl<'a, T> Distinct<'a, T> {
     }
 }
 
-/// Keys and values of all entries per layer, or nothing where there is no entry.
+/// Keys and values of all entries per layer, or `None` if there is no entry.
 fn gather(entries: &[&MemoryEntry], layers: usize) -> Option<Vec<KeyValue>> {
     if entries.is_empty() {
         return None;

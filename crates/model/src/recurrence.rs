@@ -1,7 +1,7 @@
-//! A simpler simple recurrent unit (SSRU): what some decoders have in place of self-attention.
+//! A simpler simple recurrent unit (SSRU), which some decoders have in place of self-attention.
 //!
 //! A cell per channel keeps a share of itself and takes the rest from the word, so a step costs the
-//! same however many words there are, and remembers no keys.
+//! same however many words there are, and needs no cache of keys.
 
 use burn::module::{Module, Param};
 use burn::tensor::Tensor;
@@ -12,7 +12,8 @@ use crate::linear::Linear;
 use crate::ops;
 use crate::packed::Segments;
 
-/// `f_t = sigmoid(x_t W_f + b_f)`, `c_t = f_t c_{t-1} + (1 - f_t) x_t W`, and of it `max(0, c_t)`.
+/// `f_t = sigmoid(x_t W_f + b_f)`, `c_t = f_t c_{t-1} + (1 - f_t) x_t W`; the output is `max(0,
+/// c_t)`.
 #[derive(Module, Debug)]
 pub struct Ssru {
     /// W, `[width, width]`.
@@ -35,7 +36,7 @@ impl Ssru {
         ops::recurrence(self.candidates(x.clone()), self.forget.forward(x), segments)
     }
 
-    /// One more word of each hypothesis; `cell` is what became of those before.
+    /// One more word of each hypothesis; `cell` is the cell after those before.
     ///
     /// # Shapes
     /// - x, cell and result: `[hypotheses, width]`

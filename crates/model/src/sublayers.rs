@@ -16,18 +16,19 @@ pub(crate) use tensors::{OnTensors, TensorLayer};
 /// A sublayer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Sublayer {
-    /// Each word looks at its neighbours: in the encoder at all, in the decoder at those before it.
+    /// Each word attends to its neighbours: in the encoder to all, in the decoder to those before
+    /// it.
     Own,
-    /// Each word looks at the source.
+    /// Each word attends to the source.
     Source,
-    /// Each word looks at the context.
+    /// Each word attends to the context.
     Context,
-    /// Each word for itself.
+    /// Applied to each word separately.
     FeedForward,
 }
 
 impl Sublayer {
-    /// What it belongs to: a context attention is what a memory has on top of a network.
+    /// The part of the network that it belongs to: the context attention belongs to the context.
     fn part(self) -> Part {
         if self == Self::Context { Part::Context } else { Part::Base }
     }
@@ -38,10 +39,10 @@ pub(crate) trait Stage {
     /// The states of all words, `[words, width]`.
     type Rows;
 
-    /// What a sublayer makes of the states.
+    /// The output of a sublayer for the states.
     fn update(&mut self, sublayer: Sublayer, x: &Self::Rows) -> Self::Rows;
 
-    /// Equation (5): scales each row of what the context attention returned, where there is a gate.
+    /// Equation (5): scales each row of what the context attention returned, if there is a gate.
     fn gate(&mut self, rows: Self::Rows) -> Self::Rows;
 
     /// `LayerNorm(x)` with the normalisation of a sublayer.
@@ -60,7 +61,7 @@ pub(crate) trait Stage {
     /// Another copy of the states.
     fn copy(&mut self, x: &Self::Rows) -> Self::Rows;
 
-    /// Takes back what is no longer needed.
+    /// Takes back rows that are no longer needed.
     fn release(&mut self, _rows: Self::Rows) {}
 }
 
@@ -71,24 +72,24 @@ pub(crate) struct Order {
     context: Option<ContextOrder>,
 }
 
-/// Where the context attention stands.
+/// The position of the context attention.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct ContextOrder {
-    /// Where it stands beside the cross-attention.
+    /// Its position relative to the cross-attention.
     integration: Integration,
-    /// It ends in a normalisation of its own.
+    /// Whether it ends in its own normalisation.
     is_normed_after: bool,
-    /// The gate stands after that, where the published implementation has it.
+    /// Whether the gate comes after that, as in the published implementation.
     is_gated_after_norm: bool,
 }
 
 impl Order {
-    /// That of encoder layers.
+    /// The order of encoder layers.
     pub fn of_encoder(config: &ModelConfig) -> Self {
         Self { norm: config.norm, context: None }
     }
 
-    /// That of decoder layers.
+    /// The order of decoder layers.
     pub fn of_decoder(config: &ModelConfig) -> Self {
         let integration = config.integration.filter(|_| config.has_context_attention());
         let context = integration.map(|integration| {
@@ -108,13 +109,13 @@ impl Order {
             .is_some_and(|context| context.is_normed_after || self.norm == NormPosition::Before)
     }
 
-    /// Words among themselves, then each for itself.
+    /// Self-attention, then feed-forward.
     pub fn encode<S: Stage>(self, stage: &mut S, x: S::Rows) -> S::Rows {
         let x = self.sublayer(stage, Sublayer::Own, x);
         self.sublayer(stage, Sublayer::FeedForward, x)
     }
 
-    /// Words before, source, context, feed-forward.
+    /// Self-attention, source, context, feed-forward.
     pub fn decode<S: Stage>(self, stage: &mut S, x: S::Rows) -> S::Rows {
         let own = self.sublayer(stage, Sublayer::Own, x);
         let x = match self.context {
@@ -147,7 +148,7 @@ impl Order {
         self.sublayer(stage, Sublayer::FeedForward, x)
     }
 
-    /// The context attention with its residual and, where it has one, its normalisation.
+    /// The context attention with its residual and, if it has one, its normalisation.
     fn context<S: Stage>(self, stage: &mut S, context: ContextOrder, x: S::Rows) -> S::Rows {
         if context.is_normed_after {
             return context.with_norm(stage, x);
@@ -165,7 +166,7 @@ impl Order {
         }
     }
 
-    /// What a sublayer makes of the states, normalised before where that is the place.
+    /// The output of a sublayer for the states, which are normalised first in pre-norm layers.
     fn update<S: Stage>(self, stage: &mut S, sublayer: Sublayer, x: &S::Rows) -> S::Rows {
         match self.norm {
             NormPosition::After => stage.update(sublayer, x),
@@ -186,7 +187,7 @@ impl Order {
 }
 
 impl ContextOrder {
-    /// The context attention with a normalisation of its own.
+    /// The context attention with its own normalisation.
     ///
     /// The paper gates what the attention returns; the published implementation gates what comes
     /// out of the normalisation.

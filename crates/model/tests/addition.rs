@@ -1,4 +1,4 @@
-//! A memory on top of a trained network: at first it changes nothing, and alone it learns.
+//! A memory on top of a trained network: at first it changes nothing, and it can be trained alone.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod common;
@@ -91,7 +91,7 @@ fn a_frozen_base_has_no_gradient_and_the_memory_has_one() {
                 let name = &parameter.name;
                 match parameter.part() {
                     Part::Base => assert_eq!(gradient, None, "{preset} on {kind}: {name}"),
-                    // All that the gradient meets before the zeros.
+                    // The only one before the zeros in the backward pass.
                     Part::Context if name.contains("context.attention.output.") => {
                         assert_eq!(gradient, Some(false), "{preset} on {kind}: {name}");
                     }

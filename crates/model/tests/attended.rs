@@ -1,4 +1,4 @@
-//! The weights that are shown are those that were used.
+//! The attention weights that are reported are those that were used.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod common;
@@ -90,7 +90,7 @@ fn memory_rows_name_slot_and_row() {
 
 /// Recalled from a memory or encoded in one batch: the same weights.
 #[test]
-fn a_memory_is_looked_at_as_a_batch_is() {
+fn attention_to_a_memory_equals_attention_within_a_batch() {
     for preset in Preset::ALL {
         let model = config(preset, 2).init(7, &Device::flex()).unwrap();
         let (sentences, targets) = document(4, 5);
@@ -120,14 +120,14 @@ fn a_memory_is_looked_at_as_a_batch_is() {
 /// With one key the weight is one, whatever the network is. `sound.rs` compares weights over several
 /// tokens with an independent computation.
 #[test]
-fn what_cannot_be_seen_has_no_weight() {
+fn only_visible_tokens_have_weights() {
     let mut config = config(Preset::CachingTokens, 1);
     config.integration = Some(Integration::Serial);
     let model = config.init(7, &Device::flex()).unwrap();
     let (sentences, _) = document(5, 1);
     let batch = batch(&[(vec![sentences[0].clone(), vec![2]], vec![vec![2], vec![2]])], &config);
     let all = model.attended(&model.sources(&batch.source).unwrap(), &batch.targets).unwrap();
-    // The second sentence is one token long: nowhere else to look.
+    // The second sentence is one token long: there is nothing else to attend to.
     assert_eq!(all[1].mean().source, [[1.0]]);
     // The first has no context at all.
     assert!(all[0].rows.is_empty() && all[0].mean().memory[0].is_empty());

@@ -98,7 +98,7 @@ fn check_against_differences(config: &ModelConfig, wanted: impl Fn(&str) -> bool
     assert!(compared > 0, "nothing was compared");
 }
 
-/// A memory whose gradient goes everywhere, so that differences see all of it.
+/// A memory whose gradient goes everywhere, so that finite differences cover all of it.
 fn open_memory(shortener: ShortenerConfig) -> ModelConfig {
     let mut config = config(Preset::Grouping, 2);
     config.shortener = Some(shortener);
@@ -206,8 +206,8 @@ fn every_parameter_of_every_preset_is_trained() {
     }
 }
 
-/// The gradient of the last sentence's loss alone, in encoder and shortener, when the sentence at
-/// `position` of the document is replaced by another: equal gradients mean that it has no part.
+/// Whether the gradient of the last sentence's loss reaches the encoder and the shortener through
+/// the sentence at `position` of the document.
 fn reaches(config: &ModelConfig, position: usize) -> (bool, bool) {
     let device = device();
     let model = config.init(5, &device).unwrap();

@@ -1,4 +1,4 @@
-//! What must not matter does not: batches, neighbours, order, caching, steps.
+//! Results do not depend on batches, neighbours, order, caching or steps.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod common;
@@ -30,7 +30,7 @@ fn logits_by_example(model: &Model, batch: &Batch) -> Vec<Vec<f64>> {
 
 #[test]
 fn nothing_depends_on_the_rest_of_the_batch() {
-    // A long and a short neighbour pad what is between on every axis where padding exists.
+    // A long and a short neighbour cause padding on every axis where padding exists.
     for_all(|preset, model| {
         let config = model.config();
         let documents = [document(1, 5), document(2, 1), document(3, 8)];
@@ -86,7 +86,7 @@ fn permuting_the_batch_permutes_the_output() {
     });
 }
 
-/// Reads a document sentence by sentence and forgets the states of what is past.
+/// Reads a document sentence by sentence and discards the states of earlier sentences.
 fn stream(model: &Model, sources: &[Vec<u32>], targets: &[Vec<u32>]) -> Vec<Vec<f64>> {
     let mut past = Vec::new();
     let mut all = Vec::new();
@@ -104,14 +104,14 @@ fn stream(model: &Model, sources: &[Vec<u32>], targets: &[Vec<u32>]) -> Vec<Vec<
 }
 
 #[test]
-fn an_entry_computed_earlier_gives_the_same_as_one_computed_now() {
+fn an_entry_computed_earlier_equals_one_computed_now() {
     for_all(|preset, model| {
         let (sources, targets) = document(6, 6);
         let together =
             logits_by_example(model, &batch(&[(sources.clone(), targets.clone())], model.config()));
         for (a, b) in together.iter().zip(stream(model, &sources, &targets)) {
-            // Products of one row and of many are summed in other orders, so the last bits of the
-            // largest logit may differ.
+            // Products of one row and of many are summed in different orders, so the last bits of
+            // the largest logit may differ.
             let largest = a.iter().fold(1.0, |largest: f64, value| largest.max(value.abs()));
             let difference = difference(a, &b);
             assert!(difference < 1e-6 * largest, "{preset}: {difference} of {largest}");
@@ -140,7 +140,7 @@ fn reading_in_batches_equals_reading_one_by_one() {
 fn step_by_step_equals_teacher_forcing() {
     for_all(|preset, model| {
         let (sources, _) = document(8, 4);
-        // All of one length, so that every hypothesis goes to the end.
+        // All of one length, so that every hypothesis lasts to the end.
         let targets: Vec<Vec<u32>> = (0..4).map(|i| common::sentence(80 + i, 6)).collect();
         let batch = batch(&[(sources, targets.clone())], model.config());
         let forced = logits_by_example(model, &batch);
@@ -200,7 +200,7 @@ fn candidates_of_one_source_share_its_encoding() {
 }
 
 #[test]
-fn an_empty_memory_gives_numbers() {
+fn an_empty_memory_gives_finite_numbers() {
     for_all(|preset, model| {
         let first = batch(&[document(10, 1)], model.config());
         assert!(first.source.examples[0].context.iter().all(Option::is_none));
@@ -228,7 +228,7 @@ fn context_matters_to_every_model_that_has_it() {
         };
         let before = of(&sources);
         sources[0] = common::sentence(1200, 5);
-        assert!(difference(&before, &of(&sources)) > 1e-4, "{preset} does not look at context");
+        assert!(difference(&before, &of(&sources)) > 1e-4, "{preset} ignores context");
     });
 }
 
@@ -246,7 +246,7 @@ fn the_order_of_context_matters_to_a_memory() {
 }
 
 #[test]
-fn what_does_not_fit_is_refused() {
+fn batches_that_do_not_fit_are_refused() {
     let device = Device::flex();
     let model = model(Preset::Grouping, 1, &device);
     let good = batch(&[document(14, 2)], model.config());

@@ -1,4 +1,4 @@
-//! Decoding without the engine gives what decoding with it gives.
+//! Decoding without the tensor engine equals decoding with it.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod common;
@@ -60,7 +60,7 @@ fn steps_equal_those_of_the_engine_for_every_preset_and_kind() {
                         "{preset}, {kind}, step {step}, {i}: {ours} for {expected}"
                     );
                 }
-                // Some hypotheses go on twice, some not at all, and a sentence ends.
+                // Some hypotheses continue twice, some not at all, and a sentence ends.
                 let mut parents: Vec<usize> = (0..words.len())
                     .flat_map(|parent| {
                         let copies = random::value(step, parent as u64) % 3;
@@ -81,7 +81,7 @@ fn steps_equal_those_of_the_engine_for_every_preset_and_kind() {
 }
 
 #[test]
-fn what_is_not_on_the_list_of_a_sentence_does_not_exist() {
+fn words_that_are_not_on_the_list_of_a_sentence_are_ignored() {
     let model =
         Preset::Grouping.config(ModelSize::Tiny, 50, 53, 2).init(5, &Device::flex()).unwrap();
     let sources = sources(&model, 4);

@@ -1,4 +1,4 @@
-//! Every number that the published implementation computes for a batch, computed here.
+//! Compares every number that the published implementation computes for a batch.
 //!
 //! See `tests/fixtures/README.md`. With `ABRIDGE_PARITY_DIR` set, every case of that directory is
 //! run instead of the committed ones.
@@ -81,7 +81,7 @@ impl Case {
         if let (Some(ShortenerConfig::Pooling(_)), false) =
             (expected.shortener, preset == Preset::PoolingLinear)
         {
-            // The window of an average or a maximum leaves no trace in the weights.
+            // The window of an average or a maximum does not show in the weights.
             expected.shortener = inferred.shortener;
         }
         if expected.context != Context::Memory {
@@ -90,7 +90,7 @@ impl Case {
         assert_eq!(inferred, expected, "{}", self.name);
     }
 
-    /// Each example's history and source, as a document of its own.
+    /// Each example's history and source, as a separate document.
     fn batch(&self, purpose: Purpose) -> Batch {
         let mut sentences: Vec<Vec<u32>> = Vec::new();
         let mut examples = Vec::new();
@@ -151,7 +151,7 @@ impl Case {
         for (index, visible) in visible.iter().enumerate() {
             let mut ours = Vec::new();
             if self.config.context == Context::MultiEncoder {
-                // There, the second encoder's states come first.
+                // The published implementation puts the second encoder's states first.
                 ours.extend(rows(context.as_ref().unwrap(), &visible.context[0].rows));
             }
             ours.extend(rows(&states, &visible.source[0].rows));
@@ -224,7 +224,7 @@ impl Case {
             squares += gradient.values.iter().map(|x| x * x).sum::<f64>();
             let largest = theirs.iter().fold(0.0, |m: f64, x| m.max(x.abs()));
             // The gradient of a key's bias is zero (a constant added to all scores changes no
-            // softmax), so what both compute there is rounding: far below the floor.
+            // softmax), so both compute only rounding errors there, far below the floor.
             let tolerance = 1e-4 * largest.max(1e-3);
             close(&self.name, &gradient.fairseq_name, &gradient.values, &theirs, tolerance);
         }
@@ -259,7 +259,7 @@ impl Case {
         close(&self.name, "mirrored", &values(&log_softmax(logits, 1)), &expected, 2e-5);
     }
 
-    /// Read sentence by sentence and remembered, the same comes out.
+    /// Reading sentence by sentence into a memory gives the same result.
     fn check_cached(&self, model: &Model) {
         if matches!(self.config.shortener, Some(ShortenerConfig::Mean)) {
             // As published, its mean depends on the batch's padding; alone there is none.

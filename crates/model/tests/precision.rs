@@ -23,7 +23,7 @@ fn directory(path: &Path) -> ModelDirectory {
 }
 
 #[test]
-fn every_weight_is_near_and_a_second_writing_changes_nothing() {
+fn every_weight_is_close_and_writing_again_changes_nothing() {
     let folder = tempfile::tempdir().unwrap();
     let model = model();
     let exact = folder.path().join("exact.safetensors");
@@ -34,7 +34,7 @@ fn every_weight_is_near_and_a_second_writing_changes_nothing() {
         model.save_in(precision, &file).unwrap();
         let stored = TensorFile::open(&file).unwrap();
         assert_eq!(stored.precision(), precision);
-        assert!(stored.names().eq(exact.names()), "a scale is no tensor by itself");
+        assert!(stored.names().eq(exact.names()), "a scale is not a tensor by itself");
         for name in exact.names() {
             let (theirs, ours) = (exact.read(name).unwrap(), stored.read(name).unwrap());
             assert_eq!(stored.shape(name), exact.shape(name));
@@ -62,7 +62,7 @@ fn every_weight_is_near_and_a_second_writing_changes_nothing() {
 }
 
 #[test]
-fn a_directory_is_a_quarter_or_half_the_size_and_keeps_what_is_beside_the_weights() {
+fn a_directory_is_a_quarter_or_half_the_size_and_keeps_the_other_files() {
     let folder = tempfile::tempdir().unwrap();
     let original = directory(&folder.path().join("model"));
     for (precision, most) in [(WeightPrecision::Int8, 0.30), (WeightPrecision::Half, 0.53)] {
@@ -146,7 +146,7 @@ fn int8_products_are_near_those_of_unpacked_weights() {
     let size = (exact.iter().map(|x| x * x).sum::<f32>() / exact.len() as f32).sqrt();
     let off = exact.iter().zip(&ours).map(|(a, b)| (a - b).powi(2)).sum::<f32>();
     let off = (off / exact.len() as f32).sqrt();
-    assert!(off > 0.0, "rows are rounded, too");
+    assert!(off > 0.0, "rows are rounded as well");
     assert!(off < 0.05 * size, "off by {off} of {size}");
 }
 

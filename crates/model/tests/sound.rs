@@ -66,7 +66,7 @@ fn shortener(case: &Value) -> ShortenerConfig {
         "pooling-linear" => pooling(Pooling::Linear),
         "grouping" => ShortenerConfig::Grouping(categoriser()),
         "selecting" => ShortenerConfig::Selecting(categoriser()),
-        other => panic!("{other} is no shortener"),
+        other => panic!("{other} is not a shortener"),
     }
 }
 
@@ -99,7 +99,7 @@ fn rows(weights: AttentionWeights) -> Vec<Vec<f32>> {
 }
 
 #[test]
-fn scores_and_attention_are_those_of_an_independent_computation() {
+fn scores_and_attention_equal_those_of_an_independent_computation() {
     let all: Value = serde_json::from_str(include_str!("fixtures/sound/cases.json")).unwrap();
     let cases = all["cases"].as_array().unwrap();
     assert_eq!(cases.len(), 9);

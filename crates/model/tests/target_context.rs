@@ -1,4 +1,4 @@
-//! A memory that also holds the translations of the sentences before.
+//! A memory that also holds the translations of earlier sentences.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod common;
@@ -40,7 +40,7 @@ fn logits(model: &Model, batch: &Batch) -> Vec<Vec<f64>> {
 }
 
 #[test]
-fn a_translation_matters_to_the_sentences_that_look_back_at_it() {
+fn a_translation_matters_to_the_sentences_that_have_it_as_context() {
     for preset in PRESETS {
         let model = model(preset, &Device::flex());
         let document = document(1, 6);
@@ -48,7 +48,7 @@ fn a_translation_matters_to_the_sentences_that_look_back_at_it() {
         let mut changed = document.clone();
         changed.1[1] = common::sentence(99, 7);
         let mut changed = translated(&changed, &model);
-        // What is learned stays; only what is looked back at changes.
+        // The targets stay; only the context changes.
         changed.targets = Packed::new(&document.1);
         let after = logits(&model, &changed);
         for (place, (before, after)) in before.iter().zip(&after).enumerate() {
@@ -102,7 +102,7 @@ fn the_gradient_goes_through_translations_to_the_target_embedding() {
     let device = Device::flex().autodiff();
     let model = model(Preset::Grouping, &device);
     let document = document(4, 3);
-    // Words that stand in a translation that is looked back at, and in nothing that is learned.
+    // A word that occurs in a translation in the context, but in no target.
     let mut batch = translated(&document, &model);
     let word = 39;
     batch.source.translations =
@@ -116,7 +116,7 @@ fn the_gradient_goes_through_translations_to_the_target_embedding() {
         values(&gradient.narrow(0, word as usize, 1)).iter().map(|g| g.abs()).sum::<f64>()
     };
     assert!(gradient_of(word) > 1e-6);
-    assert!(gradient_of(38) < 1e-12, "a word that stands nowhere");
+    assert!(gradient_of(38) < 1e-12, "a word that does not occur");
 }
 
 #[test]

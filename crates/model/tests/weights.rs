@@ -1,4 +1,4 @@
-//! Files of weights: what is written comes back, and what is damaged or foreign is refused by name.
+//! Files of weights: what is written comes back, and damaged or foreign files are refused by name.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod common;
@@ -74,7 +74,7 @@ fn shared_embeddings_are_stored_once() {
 }
 
 #[test]
-fn a_parameter_says_what_it_is() {
+fn parameters_have_the_right_kind() {
     let tables = [
         "source_embedding.weight",
         "decoder.embedding.weight",
@@ -136,7 +136,7 @@ fn a_flipped_bit_never_panics() {
     let header = 8 + u64::from_le_bytes(whole[..8].try_into().unwrap()) as usize;
     for attempt in 0..400 {
         let mut bytes = whole.clone();
-        // Flips in the weights themselves are other weights; those in the header are damage.
+        // Flips in the weights give other weights; those in the header are damage.
         let place = (random::value(attempt, 0) % header as u64) as usize;
         bytes[place] ^= 1 << (random::value(attempt, 1) % 8);
         fs::write(&file, &bytes).unwrap();

@@ -1,9 +1,9 @@
-//! What the benchmarks of training share: options, text and clocks.
+//! Shared parts of the training benchmarks: options, text and clocks.
 #![allow(dead_code, reason = "each benchmark uses a part of it")]
 
 pub use abridge_model::synthetic::batch;
 
-/// The values of an option, with commas between.
+/// The values of an option, separated by commas.
 pub fn list<T: std::str::FromStr>(text: &str) -> Vec<T>
 where
     T::Err: std::fmt::Debug,

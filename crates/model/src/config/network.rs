@@ -1,6 +1,6 @@
-//! How layers are made: what networks of other toolkits differ in.
+//! How layers are built: the settings in which networks of other toolkits differ.
 //!
-//! The defaults are those of the paper. OPUS-MT, Marian and Firefox models are other values.
+//! The defaults are those of the paper. OPUS-MT, Marian and Firefox models use other values.
 
 use serde::{Deserialize, Serialize};
 
@@ -32,7 +32,7 @@ pub enum NormPosition {
     Before,
 }
 
-/// What a decoder layer knows of the words before.
+/// How a decoder layer sees the preceding words.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Autoregression {
@@ -48,7 +48,7 @@ pub enum Autoregression {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "toml::Value", into = "toml::Value")]
 pub enum FirstWord {
-    /// A word of the target vocabulary: an end in the paper, padding in OPUS-MT.
+    /// A word of the target vocabulary: the end of a sentence in the paper, padding in OPUS-MT.
     Word(u32),
     /// No word, but a zero vector in place of its embedding: Marian. Written `"zero"`.
     Zero,
@@ -68,7 +68,7 @@ impl TryFrom<toml::Value> for FirstWord {
         match word {
             Some(word) => Ok(Self::Word(word)),
             None if value.as_str() == Some("zero") => Ok(Self::Zero),
-            None => Err(format!("first_word is {value}, but must be a word's number or \"zero\"")),
+            None => Err(format!("first_word is {value}, but must be a token id or \"zero\"")),
         }
     }
 }
@@ -82,7 +82,7 @@ impl From<FirstWord> for toml::Value {
     }
 }
 
-/// The sinusoids that tell a token its position.
+/// The sinusoidal positions that are added to embeddings.
 ///
 /// Channel pair `i` of `n` turns by `10000^(-i / (n - 1))` per position, or by `10000^(-i / n)`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -104,7 +104,7 @@ pub enum PositionLayout {
     /// Sines in the first half, cosines in the second.
     #[default]
     Halves,
-    /// Sine and cosine by turns.
+    /// Alternating sines and cosines.
     Interleaved,
 }
 

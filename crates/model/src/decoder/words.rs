@@ -10,27 +10,27 @@ use crate::ops::{self, AttentionLayout};
 use crate::recurrence::Ssru;
 use crate::sublayers::{Sublayer, TensorLayer};
 
-/// How the words of one layer find each other, the source and the context: all words at once, or
-/// step by step.
+/// How the words of one layer attend to each other, the source and the context: all words at once,
+/// or step by step.
 pub(crate) trait Words {
-    /// What each word brings back from the words before it.
+    /// The attention of each word to the words before it.
     fn own(&mut self, attention: &Attention, x: Tensor<2>) -> Tensor<2>;
-    /// What a recurrent unit makes of each word and those before it.
+    /// The output of a recurrent unit for each word and those before it.
     fn recur(&mut self, unit: &Ssru, x: Tensor<2>) -> Tensor<2>;
-    /// What each word brings back from the source.
+    /// The attention of each word to the source.
     fn source(&mut self, attention: &Attention, x: Tensor<2>) -> Tensor<2>;
-    /// What each word brings back from the context.
+    /// The attention of each word to the context.
     fn context(&mut self, attention: &Attention, x: Tensor<2>) -> Tensor<2>;
 }
 
-/// How much the words of one layer looked at what: for each translation and word a row of weights.
+/// The attention weights of one layer: for each translation and word a row of weights.
 #[derive(Debug, Default)]
 pub(crate) struct LayerWeights {
     pub source: Vec<Vec<Vec<f32>>>,
     pub context: Vec<Vec<Vec<f32>>>,
 }
 
-/// A layer, and how its words find what they look at.
+/// A layer, and how its words attend.
 pub(super) struct LayerOf<'a, W> {
     pub layer: &'a DecoderLayer,
     pub words: W,
@@ -43,11 +43,11 @@ impl<W: Words> TensorLayer for LayerOf<'_, W> {
             Sublayer::Own => match (&layer.self_attention, &layer.recurrence) {
                 (Some(attention), _) => self.words.own(attention, x),
                 (None, Some(unit)) => self.words.recur(unit, x),
-                (None, None) => unreachable!("a layer has one of both"),
+                (None, None) => unreachable!("a layer has self-attention or a recurrent unit"),
             },
             Sublayer::Source => self.words.source(&layer.cross_attention, x),
             Sublayer::Context => {
-                let context = layer.context.as_ref().expect("asked for where there is one");
+                let context = layer.context.as_ref().expect("the layer has a context attention");
                 self.words.context(&context.attention, x)
             }
             Sublayer::FeedForward => layer.feed_forward.forward(x),
@@ -73,7 +73,7 @@ pub(super) struct AllWords<'a> {
     pub source: &'a AttentionLayout,
     pub context: &'a AttentionLayout,
     pub sources: &'a LayerSources,
-    /// Kept if anyone wants to see them.
+    /// Recorded on request.
     pub weights: Option<LayerWeights>,
 }
 

@@ -1,4 +1,4 @@
-//! Some sentences in the middle of being translated, on plain slices.
+//! Sentences that are being translated, on plain slices.
 
 use super::LeanDecoder;
 use super::fixed::FixedRows;
@@ -10,24 +10,24 @@ use crate::ops::Block;
 use crate::ops::kernels::most_probable::{MostProbable, Wanted, Words};
 use crate::ops::kernels::vectorised;
 
-/// The lean twin of [`Decoding`](crate::Decoding): the same hypotheses, the same order.
+/// The lean counterpart of [`Decoding`](crate::Decoding): the same hypotheses, the same order.
 #[derive(Debug)]
 pub struct LeanDecoding<'a> {
     decoder: &'a LeanDecoder,
     layers: Vec<LayerState>,
     /// For each hypothesis its sentence, in ascending order.
     sentence_of: Vec<usize>,
-    /// For each hypothesis the rows of its words in what the layers keep of words: hypotheses go on
-    /// from each other by their row numbers, and nothing is ever moved.
+    /// For each hypothesis the rows of its words in the caches of the layers: hypotheses share rows
+    /// by number, and nothing is ever moved.
     words: Vec<Vec<u32>>,
-    /// Words ever written.
+    /// Words written so far.
     written: usize,
-    /// For each sentence what its translation may be made of; all words where there is no list.
+    /// For each sentence its list of allowed words; empty if all words are allowed.
     listed: Vec<Listed>,
     /// The states of the newest words, `[hypotheses, width]`.
     x: Vec<f32>,
     buffers: Buffers,
-    /// Of all words, or of a stretch of the vocabulary.
+    /// Of all words, or of a tile of the vocabulary.
     logits: Vec<f32>,
     found: Vec<MostProbable>,
     position: usize,
@@ -71,8 +71,8 @@ impl<'a> LeanDecoding<'a> {
     }
 
     /// Appends a word to each hypothesis and scores what could follow: see
-    /// [`Decoding::step`](crate::Decoding::step). All words of the vocabulary, also where there are
-    /// lists.
+    /// [`Decoding::step`](crate::Decoding::step). Scores all words of the vocabulary, even if there
+    /// are lists.
     ///
     /// # Shapes
     /// - result: `[hypotheses, vocabulary]`, logits
@@ -82,10 +82,9 @@ impl<'a> LeanDecoding<'a> {
         &self.logits
     }
 
-    /// As [`Self::step`], when only the most probable words are needed: for each hypothesis
-    /// what could follow. Logits are looked at where they are made, stretch by stretch, and never
-    /// written to memory all together. Where there are lists, a word that is not on the list of
-    /// its sentence does not exist.
+    /// Like [`Self::step`], when only the most probable next words of each hypothesis are needed.
+    /// Logits are examined tile by tile as they are computed, and never written to memory all
+    /// together. If there are lists, only the words on the list of a sentence are considered.
     pub fn step_to_best(&mut self, words: &[u32], wanted: &Wanted<'_>) -> &[MostProbable] {
         self.advance(words);
         let Self { x, logits, found, buffers: Buffers { rows, .. }, .. } = self;
@@ -150,7 +149,7 @@ impl<'a> LeanDecoding<'a> {
         self.position += 1;
     }
 
-    /// Hypothesis `i` goes on from what was hypothesis `parents[i]`: see
+    /// Hypothesis `i` continues what was hypothesis `parents[i]`: see
     /// [`Decoding::reorder`](crate::Decoding::reorder).
     pub fn reorder(&mut self, parents: &[usize]) {
         self.sentence_of = parents.iter().map(|&parent| self.sentence_of[parent]).collect();
@@ -159,7 +158,7 @@ impl<'a> LeanDecoding<'a> {
     }
 }
 
-/// Looks at the logits of some words, `[hypotheses, words]`.
+/// Examines the logits of some words, `[hypotheses, words]`.
 fn look_at(
     found: &mut [MostProbable],
     words: Words<'_>,

@@ -11,13 +11,13 @@ use crate::ops::Block;
 use crate::ops::kernels::softmax::softmax_in_lanes;
 use crate::ops::kernels::{LANES, add_weighted, vectorised};
 
-/// What each sentence sees.
+/// The keys and values that each sentence attends to.
 #[derive(Debug)]
 pub struct FixedRows {
     /// For each sentence its first row; one more at the end.
     offsets: Vec<usize>,
-    /// `[heads, rows / 16, head width, 16]` per sentence, the last rows filled up with the last key:
-    /// a query meets sixteen keys at once, channel by channel.
+    /// `[heads, rows / 16, head width, 16]` per sentence, the last rows padded with the last key: a
+    /// query is multiplied with sixteen keys at once, channel by channel.
     key: Vec<f32>,
     /// For each sentence where its keys begin; one more at the end.
     key_offsets: Vec<usize>,
@@ -81,7 +81,7 @@ impl FixedRows {
         fixed
     }
 
-    /// Attends from each query row to the rows of its sentence; zeros where there are none.
+    /// Attends from each query row to the rows of its sentence; zeros if there are none.
     ///
     /// # Shapes
     /// - query and out: `[hypotheses, width]`
@@ -123,14 +123,15 @@ impl FixedRows {
         let values = &self.value[first * self.width..last * self.width];
         weights.resize(padded(count), 0.0);
         let weights = weights.as_chunks_mut::<LANES>().0;
-        // A head at a time: its keys and values stay in the nearest cache for all hypotheses.
+        // One head at a time: its keys and values stay in the nearest cache for all hypotheses.
         let heads = keys.chunks_exact(head_width * padded(count));
         let heads = heads.zip(values.chunks_exact(head_width * count));
         for (head, (keys, values)) in heads.enumerate() {
             let channels = head * head_width..(head + 1) * head_width;
             let rows = query.chunks_exact(self.width).zip(out.chunks_exact_mut(self.width));
             for (number, (query, out)) in rows.enumerate() {
-                // What comes next is asked for meanwhile: keys by the first, values by the second.
+                // Prefetches what comes next: keys with the first hypothesis, values with the
+                // second.
                 let next = [keys, values].get(number).copied();
                 let query = &query[channels.clone()];
                 let keys = keys.as_chunks::<LANES>().0.chunks_exact(head_width).zip(0..);
@@ -194,11 +195,11 @@ impl ShiftedRows {
     }
 }
 
-/// The products of a query with [`LANES`] keys, which lie channel by channel; `meanwhile` gets each
+/// The products of a query with [`LANES`] keys, stored channel by channel; `meanwhile` gets each
 /// channel's number.
 #[inline(always)]
 fn scores(keys: &[[f32; LANES]], query: &[f32], meanwhile: impl Fn(usize)) -> [f32; LANES] {
-    // One sum waits for the one before; four at a time do not wait.
+    // Four independent sums, so that additions need not wait for each other.
     let mut sums = [[0.0; LANES]; 4];
     let (keys, last_keys) = keys.as_chunks::<4>();
     let (query, last_query) = query.as_chunks::<4>();
@@ -222,7 +223,7 @@ fn scores(keys: &[[f32; LANES]], query: &[f32], meanwhile: impl Fn(usize)) -> [f
     scores
 }
 
-/// Rows in whole lanes.
+/// The number of rows, rounded up to whole lanes.
 fn padded(rows: usize) -> usize {
     rows.next_multiple_of(LANES)
 }

@@ -1,5 +1,5 @@
-//! A decoder layer on plain slices: the same order of sublayers as on tensors, with buffers that go
-//! from one step to the next.
+//! A decoder layer on plain slices: the same order of sublayers as on tensors, with buffers that
+//! are reused from step to step.
 
 use super::fixed::FixedRows;
 use super::matrix::Matrix;
@@ -30,7 +30,7 @@ pub(super) struct Layer {
     norm: Norm,
 }
 
-/// What a word knows of those before it.
+/// How a word sees those before it.
 #[derive(Clone, Debug)]
 enum Own {
     Attention {
@@ -44,7 +44,7 @@ enum Own {
     },
 }
 
-/// An attention over keys and values that are projected already.
+/// An attention over keys and values that are already projected.
 #[derive(Clone, Debug)]
 struct FixedAttention {
     query: Matrix,
@@ -77,7 +77,7 @@ impl Layer {
                 let projections = [(unit.candidate.val(), None), both(&unit.forget)];
                 Own::Recurrence { projections: pack_side_by_side(&projections, precision) }
             }
-            (None, None) => unreachable!("a layer has one of both"),
+            (None, None) => unreachable!("a layer has self-attention or a recurrent unit"),
         };
         let context = layer.context.as_ref().map(|context| ContextAttention {
             attention: fixed(&context.attention),
@@ -105,31 +105,31 @@ impl Layer {
         match sublayer {
             Sublayer::Own => &self.own_norm,
             Sublayer::Source => &self.cross_norm,
-            Sublayer::Context => of_context().expect("asked for where there is one"),
+            Sublayer::Context => of_context().expect("the context attention has a norm"),
             Sublayer::FeedForward => &self.norm,
         }
     }
 }
 
-/// What a layer has seen so far.
+/// The caches of a layer.
 #[derive(Debug)]
 pub(super) struct LayerState {
     pub cross: FixedRows,
     pub context: Option<FixedRows>,
-    /// Of all words ever written their keys and values, `[rows, 2 * width]`, or the cells of a
+    /// The keys and values of all words written so far, `[rows, 2 * width]`, or the cells of a
     /// recurrent unit, `[rows, width]`.
     pub own: Vec<f32>,
 }
 
-/// What a step writes to, kept for the next one.
+/// Buffers that are reused from step to step.
 #[derive(Debug, Default)]
 pub(super) struct Buffers {
-    /// What is multiplied, in the precision of the weights.
+    /// The left operand of a product, in the precision of the weights.
     pub rows: Int8Rows,
     projected: Vec<f32>,
     attended: Vec<f32>,
     weights: Vec<f32>,
-    /// Rows that nobody needs at the moment.
+    /// Buffers that are not in use.
     spare: Vec<Vec<f32>>,
 }
 
@@ -148,7 +148,7 @@ pub(super) struct OneWord<'a> {
     pub layer: &'a Layer,
     pub state: &'a mut LayerState,
     pub buffers: &'a mut Buffers,
-    /// For each hypothesis the rows of its words in what the layers keep, the new one last.
+    /// For each hypothesis the rows of its words in the caches of the layers, the new one last.
     pub words: &'a [Vec<u32>],
     /// For each hypothesis its sentence.
     pub sentence_of: &'a [usize],
@@ -168,7 +168,8 @@ impl Stage for OneWord<'_> {
                 attend_fixed(cross, Some(seen), x, self.sentence_of, self.buffers, &mut update);
             }
             Sublayer::Context => {
-                let context = self.layer.context.as_ref().expect("asked for where there is one");
+                let context =
+                    self.layer.context.as_ref().expect("the layer has a context attention");
                 let seen = self.state.context.as_ref();
                 attend_fixed(
                     &context.attention,
@@ -237,7 +238,7 @@ impl Stage for OneWord<'_> {
 }
 
 impl OneWord<'_> {
-    /// What each hypothesis makes of its own words.
+    /// Self-attention or recurrence of each hypothesis over its own words.
     fn own(&mut self, x: &[f32], update: &mut Vec<f32>) {
         let width = self.width;
         let Buffers { rows, projected, attended, weights, .. } = &mut *self.buffers;
@@ -259,7 +260,7 @@ impl OneWord<'_> {
     }
 }
 
-/// Each hypothesis looks at what its sentence sees; zeros, projected, where it sees nothing.
+/// Each hypothesis attends to the rows of its sentence; projected zeros if there are none.
 fn attend_fixed(
     attention: &FixedAttention,
     seen: Option<&FixedRows>,
@@ -279,7 +280,7 @@ fn attend_fixed(
     attention.output.multiply(attended, rows, update);
 }
 
-/// Each hypothesis looks at its own words.
+/// Each hypothesis attends to its own words.
 ///
 /// # Shapes
 /// - projected: `[hypotheses, 3 * width]`, of which the queries come first
@@ -320,7 +321,7 @@ fn attend_own(
     );
 }
 
-/// The next cell of each hypothesis, and the positive part of it.
+/// The next cell of each hypothesis, and its positive part.
 ///
 /// # Shapes
 /// - projected: `[hypotheses, 2 * width]`: candidates, then forget gates

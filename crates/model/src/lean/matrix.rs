@@ -1,4 +1,4 @@
-//! A weight of the decoder, packed once, in the precision that it is kept in.
+//! A weight matrix of the decoder, packed once, in the precision that it is stored in.
 
 use std::ops::Range;
 
@@ -25,7 +25,7 @@ impl Matrix {
     ) -> Self {
         let half = match precision {
             WeightPrecision::Int8 => return Self::Int8(Int8Matrix::new(inputs, outputs, at, bias)),
-            // Nothing where the processor cannot read them.
+            // `None` if the processor cannot read half precision.
             WeightPrecision::Half => HalfMatrix::new(inputs, outputs, &at, bias).map(Self::Half),
             WeightPrecision::Single => None,
         };
@@ -41,7 +41,7 @@ impl Matrix {
         }
     }
 
-    /// `x W + b` into `out`, which is made to fit; `rows` is room for `x` in another precision.
+    /// `x W + b` into `out`, which is resized; `rows` is a buffer for `x` in another precision.
     ///
     /// # Shapes
     /// - x: `[rows, inputs]`, out: `[rows, outputs]`
@@ -56,8 +56,8 @@ impl Matrix {
         }
     }
 
-    /// [`Self::multiply`] a stretch of columns at a time: `look` gets the first column and the
-    /// results `[rows, columns]`.
+    /// [`Self::multiply`], one tile of columns at a time: `look` gets the columns and the results
+    /// `[rows, columns]`.
     pub fn multiply_in_tiles(
         &self,
         x: &[f32],

@@ -1,8 +1,9 @@
-//! Decoding without the engine: the same decoder, with weights packed once and buffers reused.
+//! Decoding without the tensor engine: the same decoder, with weights packed once and buffers
+//! reused.
 //!
-//! A step of decoding is many small operations on a few rows, and what an engine does around each
-//! of them costs more than the operations. Here a [`LeanDecoder`] is made of a network once; its
-//! [`LeanDecoding`]s walk the same layers on plain slices. The arithmetic is that of
+//! A step of decoding is many small operations on a few rows, and the engine's overhead for each of
+//! them costs more than the operation. Here a [`LeanDecoder`] is made from a network once; its
+//! [`LeanDecoding`]s run the same layers on plain slices. The arithmetic is that of
 //! [`Decoding`](crate::Decoding), which other devices use (`tests/lean.rs` compares them).
 
 mod decoding;
@@ -41,7 +42,7 @@ pub struct LeanDecoder {
     positions: Vec<f32>,
     order: Order,
     layers: Vec<Layer>,
-    /// After the last layer, where layers normalise before their sublayers.
+    /// After the last layer, if layers normalise before their sublayers.
     norm: Option<Norm>,
     /// The output projection, which is the embedding.
     output: Matrix,
@@ -67,12 +68,12 @@ impl Norm {
 }
 
 impl Model {
-    /// The decoder for the CPU, or nothing where the network is on another device.
+    /// The decoder for the CPU, or `None` if the network is on another device.
     pub fn lean_decoder(&self) -> Option<LeanDecoder> {
         self.lean_decoder_in(WeightPrecision::Single)
     }
 
-    /// As [`Self::lean_decoder`], with products in the precision that the weights were stored in.
+    /// Like [`Self::lean_decoder`], with products in the precision that the weights were stored in.
     pub fn lean_decoder_in(&self, precision: WeightPrecision) -> Option<LeanDecoder> {
         let decoder = &self.decoder;
         let ops::Projection { weight, bias, .. } = decoder.projection();
@@ -112,8 +113,8 @@ impl LeanDecoder {
         LeanDecoding::new(self, sources, &[])
     }
 
-    /// As [`Self::decode`], where each translation is made of the words of a list, in ascending
-    /// order: a fraction of the output projection for a fraction of the vocabulary.
+    /// Like [`Self::decode`], with each translation restricted to a list of words in ascending
+    /// order: only their part of the output projection is computed.
     pub fn decode_among(&self, sources: &Sources, lists: &[Vec<u32>]) -> LeanDecoding<'_> {
         assert_eq!(lists.len(), sources.len(), "one list per sentence");
         LeanDecoding::new(self, sources, lists)
@@ -129,7 +130,7 @@ fn pack(layer: &Linear, precision: WeightPrecision) -> Matrix {
     pack_side_by_side(&[(layer.weight.val(), Some(layer.bias.val()))], precision)
 }
 
-/// Weights (and biases) of the same shape and input side by side, as one.
+/// Weights (and biases) of the same shape and input, side by side in one matrix.
 fn pack_side_by_side(
     layers: &[(Tensor<2>, Option<Tensor<1>>)],
     precision: WeightPrecision,

@@ -1,8 +1,8 @@
 //! Attention of a few query rows per sentence over keys that stay the same for many steps.
 //!
 //! While a sentence is translated token by token, its source and its memory do not change, and all
-//! hypotheses of its beam look at the same ones. Their keys and values are arranged once; a step
-//! only brings new queries.
+//! hypotheses of its beam share them. Their keys and values are arranged once; a step only brings
+//! new queries.
 
 use burn::tensor::{Bool, Device, Tensor, TensorData};
 
@@ -12,7 +12,7 @@ use super::{Block, KeyValue, indices};
 /// Keys and values of some sentences, arranged for many steps.
 #[derive(Clone, Debug)]
 pub struct FixedKeys {
-    /// `[sentences, heads, head width, keys]`, ready to multiply with.
+    /// `[sentences, heads, head width, keys]`, ready to multiply.
     key: Tensor<4>,
     /// `[sentences, heads, keys, head width]`; zero where a sentence has fewer keys.
     value: Tensor<4>,

@@ -8,17 +8,17 @@ use burn::tensor::Device;
 use super::plain::PaddedLayout;
 use crate::packed::Segments;
 
-/// A stretch of key rows that a query segment sees.
+/// A range of key rows that a query segment sees.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Block {
     /// The rows in the tensor of keys and values.
     pub rows: Range<usize>,
-    /// The row of the shifts that is added to each of them: the memory slot that they stand in.
+    /// The row of the shifts that is added to each of them: the memory slot that they occupy.
     pub slot: Option<usize>,
 }
 
 impl Block {
-    /// Rows that stand in no memory slot.
+    /// Rows that are not in a memory slot.
     pub fn plain(rows: Range<usize>) -> Self {
         Self { rows, slot: None }
     }
@@ -51,7 +51,7 @@ impl AttentionLayout {
         Self::build(segments, own_rows(segments), false)
     }
 
-    /// Every segment sees itself, each row only up to its own place.
+    /// Every segment sees itself, each row only up to its own position.
     pub fn causal(segments: &Segments) -> Self {
         Self::build(segments, own_rows(segments), true)
     }
@@ -71,7 +71,7 @@ impl AttentionLayout {
         &self.inner.keys
     }
 
-    /// Whether each query sees its segment only up to its own place.
+    /// Whether each query sees its segment only up to its own position.
     pub fn is_causal(&self) -> bool {
         self.inner.causal
     }

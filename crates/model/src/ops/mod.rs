@@ -1,9 +1,10 @@
-//! The operations that cost time, on packed tokens, and nothing about models.
+//! The expensive operations, on packed tokens; they know nothing about models.
 //!
 //! Everything else in this crate calls these functions and does not know how they are computed.
-//! Each exists twice: in `plain` on tensors of the engine, which runs on every device and is
-//! the truth that tests compare with, and in `fused` for the CPU, forward and backward, made of
-//! the loops in `kernels`. [`is_fused`] chooses.
+//! Each exists twice: in `plain`, on tensors of the engine, which runs on every device and is
+//! the reference in tests, and in `fused`, for the CPU, forward and backward, built from the loops
+//! in
+//! `kernels`. [`is_fused`] chooses.
 
 mod fixed_attention;
 mod fused;
@@ -31,7 +32,7 @@ pub use plain::{
     concatenate_windows, label_smoothed_cross_entropy, max_over_segments, sum_over_segments,
 };
 
-/// Whether the fused operations take this tensor: `f32` on the CPU, unless the feature
+/// Whether the fused operations apply to this tensor: `f32` on the CPU, unless the feature
 /// `plain-operations` turns them off.
 pub fn is_fused<const D: usize>(x: &Tensor<D>) -> bool {
     !cfg!(feature = "plain-operations")
@@ -58,12 +59,12 @@ pub fn linear(
     }
 }
 
-/// `x W + b` where the value is known already, as `product`, made of the same values as `x`
+/// `x W + b` whose value is already known as `product`, computed from the same values as `x`
 /// without their gradient.
 ///
-/// So one product serves memory slots whose gradient goes different ways: all of them train the
-/// weight, some also what was projected. The result has the value of `product` and hands its
-/// gradient to `product` and, through the weight, to `x`.
+/// One product thus serves memory slots whose gradients reach differently far: all of them train
+/// the weight, some also what was projected. The result has the value of `product`, and its
+/// gradient goes to `product` and, through the weight, to `x`.
 ///
 /// # Shapes
 /// - product: `[rows, outputs]`, x: `[rows, inputs]`
@@ -92,7 +93,7 @@ pub struct Norm {
     pub epsilon: f64,
 }
 
-/// `LayerNorm(x)`: as before every sublayer (pre-norm).
+/// `LayerNorm(x)`, as before every sublayer (pre-norm).
 ///
 /// # Shapes
 /// - x and result: `[rows, width]`
@@ -111,17 +112,17 @@ pub fn residual(x: Tensor<2>, update: Tensor<2>, dropout: Option<DropoutMask>) -
 /// Input of [`residual_norm`].
 #[derive(Debug)]
 pub struct ResidualNorm {
-    /// What the sublayer was given, `[rows, width]`.
+    /// The input of the sublayer, `[rows, width]`.
     pub residual: Tensor<2>,
-    /// What the sublayer returned, `[rows, width]`.
+    /// The output of the sublayer, `[rows, width]`.
     pub update: Tensor<2>,
-    /// What is dropped of `update`.
+    /// The dropout of `update`.
     pub dropout: Option<DropoutMask>,
     /// The normalisation.
     pub norm: Norm,
 }
 
-/// `LayerNorm(residual + Dropout(update))`: as after every sublayer (post-norm).
+/// `LayerNorm(residual + Dropout(update))`, as after every sublayer (post-norm).
 ///
 /// # Shapes
 /// - result: `[rows, width]`
@@ -129,8 +130,9 @@ pub fn residual_norm(input: ResidualNorm) -> Tensor<2> {
     if is_fused(&input.update) { fused::residual_norm(input) } else { plain::residual_norm(input) }
 }
 
-/// A simpler simple recurrent unit over the rows of each segment: with `f = sigmoid(forget)`, the
-/// cell `c_t = f_t c_{t-1} + (1 - f_t) x_t` of the candidates `x`, from zero, and of it `max(0, c_t)`.
+/// A simpler simple recurrent unit over the rows of each segment: with `f = sigmoid(forget)` and
+/// candidates `x`, the cell is `c_t = f_t c_{t-1} + (1 - f_t) x_t`, from zero, and the output
+/// `max(0, c_t)`.
 ///
 /// # Shapes
 /// - candidates, forget and result: `[rows, width]`
@@ -164,7 +166,7 @@ pub struct AttentionInput<'a> {
     pub layout: &'a AttentionLayout,
     /// The number of heads that `width` is divided among.
     pub heads: usize,
-    /// How products are computed where they are fused.
+    /// How products are computed if they are fused.
     pub products: &'a Products,
 }
 
@@ -176,11 +178,11 @@ pub struct AttentionInput<'a> {
 /// - result: `[query rows, width]`
 pub fn attention(input: AttentionInput<'_>) -> Tensor<2> {
     let rows = input.query.dims()[0];
-    assert_eq!(rows, input.layout.queries().rows(), "the layout is of other queries");
+    assert_eq!(rows, input.layout.queries().rows(), "the layout belongs to other queries");
     if is_fused(&input.query) { fused::attention(input) } else { plain::attention(input) }
 }
 
-/// What an attention brought back, and how it weighed what it saw.
+/// The output of an attention, and its weights.
 #[derive(Debug)]
 pub struct Weighed {
     /// As [`attention`] returns it.
@@ -248,29 +250,29 @@ pub fn weighted_sums(
 /// Sums over the scored tokens of a batch.
 #[derive(Clone, Debug)]
 pub struct Loss {
-    /// The label-smoothed loss, `[1]`: what is trained.
+    /// The label-smoothed loss, `[1]`, which training minimises.
     pub smoothed: Tensor<1>,
-    /// The negative log-likelihood, `[1]`: what perplexity is made of. It carries no gradient.
+    /// The negative log-likelihood, `[1]`, from which perplexity is computed. It has no gradient.
     pub likelihood: Tensor<1>,
     /// The number of scored tokens.
     pub tokens: usize,
 }
 
-/// From states to scores of words.
+/// The projection from states to scores of words.
 #[derive(Clone, Debug)]
 pub struct Projection {
     /// `[vocabulary, width]`
     pub weight: Tensor<2>,
     /// `[vocabulary]`
     pub bias: Option<Tensor<1>>,
-    /// How products are computed where they are fused.
+    /// How products are computed if they are fused.
     pub products: Products,
 }
 
 /// The label-smoothed loss of states under an output projection.
 ///
-/// See [`label_smoothed_cross_entropy`] of the logits `states weight^T + bias`; where it is fused,
-/// not all logits exist at once.
+/// See [`label_smoothed_cross_entropy`] of the logits `states weight^T + bias`; if it is fused, not
+/// all logits exist at once.
 ///
 /// # Shapes
 /// - states: `[tokens, width]`, one row per entry of `targets`
@@ -303,7 +305,7 @@ pub fn logits(states: Tensor<2>, projection: Projection) -> Tensor<2> {
 
 /// The log-probability of each target word under an output projection, without a gradient.
 ///
-/// See [`projected_loss`]; where it is fused, not all logits exist at once.
+/// See [`projected_loss`]; if it is fused, not all logits exist at once.
 ///
 /// # Shapes
 /// - states: `[tokens, width]`, one row per entry of `targets`
@@ -333,7 +335,7 @@ pub struct AdamState {
 /// `m = beta_1 m + (1 - beta_1) g`, `v = beta_2 v + (1 - beta_2) g²`, and the parameter becomes
 /// `shrink * parameter - step * m / (sqrt(v) + epsilon)`.
 ///
-/// Fused, it is one pass, in place where nobody else holds the tensors. None is in a graph.
+/// Fused, it is one pass, in place if the tensors are not shared. None of them is in a graph.
 pub fn adam<const D: usize>(
     parameter: Tensor<D>,
     state: AdamState,

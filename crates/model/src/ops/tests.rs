@@ -1,4 +1,4 @@
-//! Fused operations give what the plain ones give: values and gradients, on random shapes.
+//! Fused operations equal the plain ones: values and gradients, on random shapes.
 
 use burn::tensor::{Device, Tensor, TensorData};
 use proptest::prelude::*;
@@ -111,7 +111,7 @@ proptest! {
     }
 
     #[test]
-    // In a row of two or three channels a tiny variance magnifies what rounding leaves of the gradient.
+    // In a row of two or three channels a tiny variance magnifies rounding errors of the gradient.
     fn norms(rows in 1usize..20, width in 16usize..70) {
         let norm = |x: &[Tensor<2>]| {
             let (gain, bias) = (vector(&x[1]), vector(&x[2]));
@@ -174,7 +174,7 @@ proptest! {
     ) {
         let normaliser = if softmax { Normaliser::Softmax } else { Normaliser::Sparsemax };
         let segments = Segments::from_lengths(lengths);
-        // The plain version has no rows to pad with then.
+        // Without rows the plain version has nothing to pad with.
         prop_assume!(segments.rows() > 0);
         let within = in_segments.then_some(&segments);
         compare(
@@ -249,7 +249,7 @@ fn updates_of_adam() {
         shrink: 0.999,
         scale: 0.5,
     };
-    // Somebody else holds the parameter: it must not change under them.
+    // The parameter is shared: it must not change for its other owner.
     let held = tensor(0);
     let (ours, our_state) = fused::adam(held.clone(), state(), flat(3), rates);
     let (theirs, their_state) = plain::adam(tensor(0), state(), flat(3), rates);

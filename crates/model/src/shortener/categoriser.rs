@@ -50,7 +50,7 @@ impl Categoriser {
         self.scores.forward(states)
     }
 
-    /// Each group of each sentence as the sum of its tokens' states by their weights.
+    /// Each group of each sentence as the weighted sum of its tokens' states.
     ///
     /// # Shapes
     /// - weights: `[tokens, groups]`

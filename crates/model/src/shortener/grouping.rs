@@ -9,11 +9,11 @@ use crate::config::Normaliser;
 use crate::ops;
 use crate::packed::Segments;
 
-/// Each token is shared out over the K groups; a group is the weighted sum of the tokens.
+/// Each token is distributed over the K groups; a group is the weighted sum of the tokens.
 ///
 /// `c_i = Sparsemax(FFN(h_i))` over the groups, then `g_k = sum over i of c_ik h_i`. The weights of
-/// a *token* add up to one, so a group's size grows with what falls into it, and a group that no
-/// token falls into is the zero vector.
+/// a *token* add up to one, so a group grows with the tokens assigned to it, and a group without
+/// tokens is the zero vector.
 #[derive(Module, Debug)]
 pub struct Grouping {
     /// Scores of tokens for groups.

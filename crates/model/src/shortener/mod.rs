@@ -1,8 +1,8 @@
 //! Shorteners turn the states of a sentence into the few vectors that the memory keeps.
 //!
 //! A [`Reduction`] makes the shortened tokens G̃ of equation (1); for pooling, grouping and
-//! selecting a [`Refinement`] then lets them look at the whole sentence, equation (2), and marks
-//! each with its place. Each kind is a file of its own and a line of the table in `table.rs`.
+//! selecting a [`Refinement`] then lets them attend to the whole sentence, equation (2), and adds
+//! their positions. Each kind has its own file and a line in the table in `table.rs`.
 
 mod categoriser;
 #[cfg(test)]
@@ -33,18 +33,18 @@ use crate::config::ModelConfig;
 use crate::init::Init;
 use crate::packed::Segments;
 
-/// What a kind of shortener is: its settings, what they mean, and the network that shortens.
+/// What defines a kind of shortener: its settings, what they mean, and the network that shortens.
 pub(crate) trait Shortening: Sized {
-    /// What a configuration says of it.
+    /// Its part of a configuration.
     type Settings: Copy;
 
-    /// Whose weights add up to one, where there are weights.
+    /// Whose weights add up to one, if there are weights.
     const WEIGHS: Option<Weighs> = None;
 
     /// Builds the network.
     fn new(settings: Self::Settings, config: &ModelConfig, init: &mut Init<'_>) -> Self;
 
-    /// What makes no sense about the settings.
+    /// What is invalid about the settings, if anything.
     fn problem(_: Self::Settings) -> Option<&'static str> {
         None
     }
@@ -57,10 +57,10 @@ pub(crate) trait Shortening: Sized {
         None
     }
 
-    /// How many tokens each row is made of, in order; none where weights say it.
+    /// How many consecutive tokens each row is made from; `None` if weights determine it.
     fn tokens_per_row(settings: Self::Settings, tokens: usize) -> Option<usize>;
 
-    /// What the memory keeps of a sentence of `tokens` tokens, for people.
+    /// What the memory keeps of a sentence of `tokens` tokens, for display.
     fn keeps(settings: Self::Settings, tokens: &str) -> String;
 
     /// What the memory keeps of one sentence, for a picture of it.
@@ -68,7 +68,7 @@ pub(crate) trait Shortening: Sized {
         Self::keeps(settings, &tokens.to_string())
     }
 
-    /// Shortens every sentence for itself.
+    /// Shortens every sentence separately.
     fn forward(&self, input: &ShortenerInput<'_>) -> Shortened;
 }
 
@@ -84,9 +84,9 @@ pub enum Weighs {
 /// States in, memory entries out.
 #[derive(Module, Debug)]
 pub struct Shortener {
-    /// How tokens become fewer.
+    /// How tokens are reduced to fewer vectors.
     pub reduction: Reduction,
-    /// How the fewer look back at the whole sentence.
+    /// How these attend to the whole sentence.
     pub refinement: Option<Refinement>,
 }
 
@@ -129,7 +129,7 @@ impl Shortener {
         self.num_params() > 0
     }
 
-    /// Shortens every sentence for itself.
+    /// Shortens every sentence separately.
     pub fn forward(&self, input: ShortenerInput<'_>) -> Shortened {
         let shortened = self.reduction.forward(&input);
         match &self.refinement {

@@ -14,8 +14,8 @@ use crate::packed::Segments;
 /// Windows of `window` neighbouring tokens become one vector each.
 ///
 /// The last window of a sentence may be shorter: then the mean and the maximum are over its real
-/// tokens only, and the linear map sees zeros in place of those it lacks. The published
-/// implementation counts the missing tokens as zeros for the mean and the maximum, too.
+/// tokens only, and the linear map sees zeros for missing tokens. The published implementation also
+/// counts missing tokens as zeros for the mean and the maximum.
 #[derive(Module, Debug)]
 pub struct WindowPooling {
     /// The learned map of linear pooling.

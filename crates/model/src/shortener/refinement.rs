@@ -1,4 +1,4 @@
-//! Shortened tokens look at the whole sentence once more: equation (2).
+//! Shortened tokens attend to the whole sentence once more: equation (2).
 
 use burn::module::Module;
 use burn::tensor::Tensor;
@@ -12,14 +12,14 @@ use crate::linear::ResidualNorm;
 use crate::ops::{AttentionLayout, Block};
 use crate::packed::Segments;
 
-/// `G = LayerNorm(G̃ + Attn(G̃, H, H))`, and a learned vector for each place of G.
+/// `G = LayerNorm(G̃ + Attn(G̃, H, H))`, and a learned vector for each position in G.
 #[derive(Module, Debug)]
 pub struct Refinement {
-    /// Shortened tokens look at the sentence's states.
+    /// Shortened tokens attend to the sentence's states.
     pub attention: Attention,
     /// After the attention; no dropout here.
     pub norm: ResidualNorm,
-    /// The place of a vector among those of its sentence, added after the norm.
+    /// The position of a vector among those of its sentence, added after the norm.
     pub positions: LearnedPositions,
 }
 

@@ -1,4 +1,4 @@
-//! The shorteners that there are. A new one is a file of its own and a line of this table.
+//! The table of shorteners. A new one needs its own file and a line in this table.
 
 use burn::module::Module;
 use serde::{Deserialize, Serialize};
@@ -27,14 +27,14 @@ macro_rules! settings {
 
 macro_rules! shorteners {
     ($($(#[cfg($test:meta)])? $doc:literal $kind:ident $(($settings:ident: $config:ty))? => $network:ty,)*) => {
-        /// What becomes of a sentence's states before the memory keeps them.
+        /// How a sentence's states are shortened before the memory keeps them.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
         #[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
         pub enum ShortenerConfig {
             $($(#[cfg($test)])? #[doc = $doc] $kind $(($config))?,)*
         }
 
-        /// How the tokens of a sentence become fewer.
+        /// How the tokens of a sentence are reduced to fewer vectors.
         #[derive(Module, Debug)]
         pub enum Reduction {
             $($(#[cfg($test)])? #[doc = $doc] $kind($network),)*
@@ -49,7 +49,7 @@ macro_rules! shorteners {
                 }
             }
 
-            /// What makes no sense about its settings, if anything does not.
+            /// What is invalid about its settings, if anything.
             pub(crate) fn problem(self) -> Option<&'static str> {
                 match self {
                     $($(#[cfg($test)])? Self::$kind $(($settings))? => {
@@ -76,7 +76,7 @@ macro_rules! shorteners {
                 }
             }
 
-            /// How many tokens each row is made of, in order; none where weights say it.
+            /// How many consecutive tokens each row is made from; `None` if weights determine it.
             pub fn tokens_per_row(self, tokens: usize) -> Option<usize> {
                 match self {
                     $($(#[cfg($test)])? Self::$kind $(($settings))? => {
@@ -85,7 +85,7 @@ macro_rules! shorteners {
                 }
             }
 
-            /// Whose weights add up to one, where there are weights.
+            /// Whose weights add up to one, if there are weights.
             pub fn weighs(self) -> Option<Weighs> {
                 match self {
                     $($(#[cfg($test)])? Self::$kind { .. } => <$network>::WEIGHS,)*
@@ -101,7 +101,7 @@ macro_rules! shorteners {
                 }
             }
 
-            /// What the memory keeps of a sentence of `tokens` tokens, for people.
+            /// What the memory keeps of a sentence of `tokens` tokens, for display.
             pub fn keeps(self, tokens: &str) -> String {
                 match self {
                     $($(#[cfg($test)])? Self::$kind $(($settings))? => {
@@ -125,7 +125,7 @@ shorteners! {
     "Every token is kept: *Caching Tokens*." Tokens => EveryToken,
     "The mean over the sentence: *Caching Sentence*." Mean => Mean,
     "Neighbouring tokens are pooled, equation (1)." Pooling(settings: PoolingConfig) => WindowPooling,
-    "Latent Grouping: each token is shared out over the groups, equations (3) and (4)."
+    "Latent Grouping: each token is distributed over the groups, equations (3) and (4)."
     Grouping(settings: CategoriserConfig) => Grouping,
     "Latent Selecting: each group picks its tokens."
     Selecting(settings: CategoriserConfig) => Selecting,

@@ -1,4 +1,4 @@
-//! A new shortener is a file and a line of the table: the example of the book is one.
+//! A new shortener needs a file and a line of the table; the example of the book is one.
 
 use burn::tensor::Device;
 

@@ -7,9 +7,9 @@ use crate::dropout::Dropout;
 use crate::linear::ResidualNorm;
 use crate::ops;
 
-/// What the layers of an encoder and of a decoder differ in.
+/// Where the layers of an encoder and of a decoder differ.
 pub(crate) trait TensorLayer {
-    /// What a sublayer makes of the states.
+    /// The output of a sublayer for the states.
     ///
     /// # Shapes
     /// - x and result: `[words, width]`
@@ -24,7 +24,7 @@ pub(crate) trait TensorLayer {
     }
 }
 
-/// A layer with the dropout of the pass that it takes part in.
+/// A layer with the dropout of its forward pass.
 pub(crate) struct OnTensors<'a, L> {
     pub layer: L,
     pub dropout: &'a mut Dropout,

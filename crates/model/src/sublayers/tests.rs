@@ -52,7 +52,7 @@ fn the_example_of_the_book_decodes_alike_everywhere() {
 fn the_book_shows_the_lines_that_are_compiled() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR"));
     let Ok(book) = std::fs::read_to_string(folder.join("../../docs/extending.md")) else {
-        // A crate that was packaged stands alone.
+        // A packaged crate comes without the book.
         assert!(!folder.join("../../docs").exists(), "the book has a chapter on extending");
         return;
     };
@@ -71,7 +71,7 @@ fn the_book_shows_the_lines_that_are_compiled() {
         ),
     ] {
         let text = std::fs::read_to_string(folder.join(file)).unwrap();
-        assert!(text.contains(lines), "{file} has not the example any more");
+        assert!(text.contains(lines), "{file} no longer has the example");
         let shown: Vec<&str> = lines.lines().map(str::trim).collect();
         let book: Vec<&str> = book.lines().map(str::trim).collect();
         assert!(book.windows(shown.len()).any(|found| found == shown), "{file}: not in the book");

@@ -1,6 +1,7 @@
-//! The model below a memory: a directory that holds only what the memory adds names it by hash.
+//! The model below a memory: a directory that holds only what the memory adds refers to it by hash.
 //!
-//! So one model and several memories live side by side, each of the latter a few megabytes.
+//! One model and several memories can thus be stored side by side, and each memory is a few
+//! megabytes.
 
 use std::collections::BTreeMap;
 use std::path::{Component, Path, PathBuf};
@@ -10,10 +11,10 @@ use crate::Result;
 
 /// In the provenance: the hash of the weights below.
 const HASH: &str = "on top of";
-/// In the provenance: where they were, from the directory of the memory.
+/// In the provenance: where they were, relative to the directory of the memory.
 const PLACE: &str = "on top of the model at";
 
-/// Whether a directory with this provenance holds a memory alone.
+/// Whether a directory with this provenance holds only a memory.
 pub(super) fn is_on_top(provenance: &BTreeMap<String, String>) -> bool {
     provenance.contains_key(HASH)
 }
@@ -28,7 +29,7 @@ pub(super) fn name(
     provenance.insert(PLACE.to_owned(), from_to(memory, below.path()));
 }
 
-/// The provenance of a whole model that was made of a memory and the model below it.
+/// The provenance of a whole model that was made from a memory and the model below it.
 pub(super) fn of_both(provenance: &BTreeMap<String, String>) -> BTreeMap<String, String> {
     let mut provenance = provenance.clone();
     provenance.remove(HASH);
@@ -36,7 +37,7 @@ pub(super) fn of_both(provenance: &BTreeMap<String, String>) -> BTreeMap<String,
     provenance
 }
 
-/// Opens the model below a memory, where it was or beside the memory; nothing for a whole model.
+/// Opens the model below a memory, where it was or beside the memory; `None` for a whole model.
 pub(super) fn find(
     memory: &Path,
     provenance: &BTreeMap<String, String>,
@@ -45,7 +46,7 @@ pub(super) fn find(
     let mut looked_at = Vec::new();
     let named = provenance.get(PLACE).map(|place| memory.join(place));
     for place in named.into_iter().chain(beside(memory)) {
-        // A directory that is something else is passed over; the right one is checked in full.
+        // A directory that is something else is skipped; the right one is checked in full.
         let is_below = ModelDirectory::hash_at(&place).is_some_and(|found| found == *hash);
         if !is_below {
             looked_at.push(place.display().to_string());
@@ -53,7 +54,7 @@ pub(super) fn find(
         }
         let below = ModelDirectory::open(&place)?;
         if below.below().is_some() {
-            return Err(broken(&place, "is a memory on top of another model itself"));
+            return Err(broken(&place, "is itself a memory on top of another model"));
         }
         return Ok(Some(below));
     }
@@ -67,7 +68,7 @@ pub(super) fn find(
     ))
 }
 
-/// The directories that lie where this one lies.
+/// The other directories in the same folder.
 fn beside(path: &Path) -> Vec<PathBuf> {
     let path = path.canonicalize().unwrap_or_else(|_| path.to_path_buf());
     let entries = path.parent().and_then(|folder| std::fs::read_dir(folder).ok());
@@ -81,9 +82,9 @@ fn beside(path: &Path) -> Vec<PathBuf> {
     all
 }
 
-/// The way from one directory to another.
+/// The relative path from one directory to another.
 fn from_to(from: &Path, to: &Path) -> String {
-    // The directory may not be there yet, but its folder is.
+    // The directory may not exist yet, but its folder does.
     let absolute = |path: &Path| {
         let in_folder = || {
             let path = std::path::absolute(path).ok()?;
@@ -103,7 +104,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_way_from_one_directory_to_another() {
+    fn relative_paths_between_directories() {
         assert_eq!(from_to(Path::new("/a/run/model"), Path::new("/a/base")), "../../base");
         assert_eq!(from_to(Path::new("/a/memory"), Path::new("/a/base")), "../base");
     }

@@ -2,7 +2,7 @@
 //!
 //! `config.toml`, `model.safetensors`, whatever else its maker puts beside them (tokenizers), and
 //! `MANIFEST.json` with the size and hash of each file and where the model comes from. It is
-//! written beside its final name and renamed, so it is complete or not there.
+//! written beside its final name and renamed, so it is either complete or absent.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -16,7 +16,7 @@ use crate::{Model, ModelConfig, Part, Result};
 
 /// The first layout had its files by name; this program reads both.
 const FORMAT: u32 = 2;
-/// Configurations and whatever stands beside the weights are small.
+/// Size limits: configurations and other files beside the weights are small.
 const LARGEST_CONFIG: u64 = 1 << 20;
 const LARGEST_FILE: u64 = 1 << 30;
 const WEIGHTS: &str = "model.safetensors";
@@ -28,13 +28,13 @@ pub struct ModelDirectory {
     path: PathBuf,
     manifest: Manifest,
     config: ModelConfig,
-    /// The model that this memory stands on; none for a whole model.
+    /// The model that this memory is on top of; `None` for a whole model.
     below: Option<Box<ModelDirectory>>,
 }
 
 impl ModelDirectory {
-    /// Writes a model directory, in place of one that is there; `attach` puts further files into
-    /// the folder that it is given.
+    /// Writes a model directory, replacing an existing one; `attach` puts further files into the
+    /// folder that it is given.
     pub fn write<E: From<crate::Error>>(
         path: &Path,
         model: &Model,
@@ -44,7 +44,7 @@ impl ModelDirectory {
         Self::write_in(WeightPrecision::Single, path, model, provenance, attach)
     }
 
-    /// As [`Self::write`], with weights in another precision.
+    /// Like [`Self::write`], with weights in another precision.
     pub fn write_in<E: From<crate::Error>>(
         precision: WeightPrecision,
         path: &Path,
@@ -56,7 +56,7 @@ impl ModelDirectory {
         Self::write_into(output, precision, model, provenance, attach)
     }
 
-    /// As [`Self::write_in`], into a directory that was begun before the work.
+    /// Like [`Self::write_in`], into a directory that was begun before the work.
     pub fn write_into<E: From<crate::Error>>(
         output: OutputDirectory,
         precision: WeightPrecision,
@@ -78,7 +78,7 @@ impl ModelDirectory {
         Ok(())
     }
 
-    /// The files of a model directory, no matter who made it; nothing if this is not one.
+    /// The files of a model directory, no matter who made it; `None` if this is not one.
     pub fn own_files(path: &Path) -> Option<Vec<String>> {
         Manifest::read(path).ok().map(|manifest| manifest.names())
     }
@@ -119,20 +119,20 @@ impl ModelDirectory {
         Ok(Self { path: path.to_path_buf(), manifest, config, below })
     }
 
-    /// The hash of the weights of the model directory at a place, if there is one. Nothing is
+    /// The hash of the weights of the model directory at a path, if there is one. Nothing is
     /// verified.
     pub(super) fn hash_at(path: &Path) -> Option<String> {
         let manifest = Manifest::read(path).ok()?;
         Some(manifest.files.get(WEIGHTS)?.sha256.clone())
     }
 
-    /// The model that this memory stands on; none for a whole model.
+    /// The model that this memory is on top of; `None` for a whole model.
     pub fn below(&self) -> Option<&Self> {
         self.below.as_deref()
     }
 
-    /// A provenance of a directory at `memory` that holds only what a network has on top of this
-    /// model: [`Self::write`] with it leaves out what is here.
+    /// The provenance of a directory at `memory` that holds only what a network adds to this model:
+    /// with it, [`Self::write`] leaves out the weights that are stored here.
     pub fn below_a_memory(
         &self,
         memory: &Path,
@@ -142,7 +142,7 @@ impl ModelDirectory {
         provenance
     }
 
-    /// The same weights for another context size than that of the training.
+    /// The same weights for a context size other than that of the training.
     pub fn with_context_size(mut self, size: usize) -> Result<Self> {
         self.config.context_size = size;
         self.config.check()?;
@@ -209,8 +209,8 @@ impl ModelDirectory {
         self.manifest.files.iter().map(|file| file.file.as_str())
     }
 
-    /// All files but the weights and the configuration, and some others; of a memory, also how the
-    /// model below is searched (but not its tokenizers: a memory has the same of its own).
+    /// Copies all files except the weights, the configuration and `others`; for a memory, also the
+    /// search settings of the model below (but not its tokenizers: a memory has its own).
     fn copy_others(&self, folder: &Path, others: &[&str]) -> Result<()> {
         for file in self.names() {
             if [WEIGHTS, CONFIG].contains(&file) || others.contains(&file) {
@@ -248,7 +248,7 @@ impl ModelDirectory {
         Ok(model)
     }
 
-    /// Takes the weights that it has over into a network, by name; see [`Model::take_over`].
+    /// Copies its weights into a network, by name; see [`Model::take_over`].
     pub fn take_over(&self, model: Model) -> Result<(Model, TakenOver)> {
         let own = |model: Model| model.take_over(&TensorFile::open(&self.path.join(WEIGHTS))?);
         let Some(below) = self.below() else { return own(model) };
@@ -261,7 +261,7 @@ impl ModelDirectory {
     }
 }
 
-/// What is wrong with a file of the directory, as a matter of the model.
+/// A problem with a file of the directory, as an error of the model.
 fn damaged(error: abridge_base::Error, path: &Path, hint: &str) -> crate::Error {
     let (file, problem) = error.into_parts();
     broken(file.as_deref().unwrap_or(path), format!("{problem}{hint}"))

@@ -65,12 +65,12 @@ pub(super) fn fairseq_name(name: &str) -> String {
 }
 
 impl FairseqCheckpoint {
-    /// The name that the published implementation gives to a parameter of ours.
+    /// The name of one of our parameters in the published implementation.
     pub fn name_of(parameter: &Parameter) -> String {
         fairseq_name(&parameter.name)
     }
 
-    /// Whether it has the parameter transposed: linear layers are, tables are not.
+    /// Whether checkpoints store the parameter transposed: linear layers are, tables are not.
     pub fn is_transposed(parameter: &Parameter) -> bool {
         parameter.kind == ParameterKind::Matrix
     }
@@ -81,7 +81,7 @@ impl FairseqCheckpoint {
     }
 
     /// The configuration of the preset, with all sizes taken from the checkpoint, except those
-    /// that leave no trace in it: the number of heads and the context size.
+    /// that it does not show: the number of heads and the context size.
     ///
     /// It has `as_published` set, because such weights were trained with those quirks.
     pub fn infer(&self, preset: Preset, heads: usize, context_size: usize) -> Result<ModelConfig> {
@@ -129,7 +129,7 @@ impl FairseqCheckpoint {
         fill(model, &self.file, wanted.collect(), &self.ignored())
     }
 
-    /// What such checkpoints hold besides weights that are used.
+    /// Tensors of such checkpoints that are not used.
     fn ignored(&self) -> Vec<String> {
         let is_ignored = |name: &&str| {
             let last = name.rsplit('.').next().unwrap_or_default();

@@ -17,7 +17,7 @@ use crate::Result;
 #[derive(Debug)]
 pub struct TensorFile {
     path: PathBuf,
-    /// The bytes of a `.safetensors` file, which are read when they are looked at.
+    /// The bytes of a `.safetensors` file, which are read on access.
     map: Option<MappedFile>,
     tensors: BTreeMap<String, Stored>,
 }
@@ -27,13 +27,13 @@ struct Stored {
     shape: Vec<usize>,
     elements: Elements,
     place: Place,
-    /// What integers are multiplied with: `[rows, 1]` or `[1, columns]`.
+    /// The scale of integers: `[rows, 1]` or `[1, columns]`.
     scale: Option<Box<Stored>>,
 }
 
 #[derive(Debug)]
 enum Place {
-    /// From a byte of the file on.
+    /// At a byte offset of the file.
     At(usize),
     /// Wherever the checkpoint keeps it.
     Checkpoint(pytorch_reader::Tensor),
@@ -110,7 +110,7 @@ impl TensorFile {
         Ok(Self { path: path.to_path_buf(), map: Some(map), tensors })
     }
 
-    /// Tensors of other element types (counters, for instance) are left out: no weight is one.
+    /// Tensors of other element types (counters, for instance) are left out: they are not weights.
     fn open_checkpoint(path: &Path) -> Result<Self> {
         pickle::check(path).map_err(|problem| broken(path, problem))?;
         // fairseq keeps weights under the first name, Lightning under the second.
@@ -164,7 +164,7 @@ impl TensorFile {
             if !scales.iter().all(|scale| scale.is_finite()) {
                 return Err(broken(
                     &self.path,
-                    format!("tensor {name} has a scale that is not a number"),
+                    format!("tensor {name} has a scale that is not finite"),
                 ));
             }
             let is_by_row = scale.shape == [stored.shape[0], 1];
@@ -183,7 +183,7 @@ impl TensorFile {
         Ok(values)
     }
 
-    /// How its tensors are stored: as the fewest bits among them.
+    /// The precision of its tensors: the lowest among them.
     pub fn precision(&self) -> WeightPrecision {
         let has = |wanted: fn(Elements) -> bool| {
             self.tensors.values().any(|stored| wanted(stored.elements))
@@ -215,12 +215,12 @@ impl TensorFile {
     }
 }
 
-/// Puts the scales of integers beside them; a scale is no tensor by itself.
+/// Attaches their scales to the tensors of integers; a scale is not a tensor by itself.
 fn attach_scales(tensors: &mut BTreeMap<String, Stored>) -> Result<(), String> {
-    let whole = tensors.iter().filter(|(_, stored)| matches!(stored.elements, Elements::I8));
-    let whole: Vec<(String, Vec<usize>)> =
-        whole.map(|(name, stored)| (name.clone(), stored.shape.clone())).collect();
-    for (name, shape) in whole {
+    let integers = tensors.iter().filter(|(_, stored)| matches!(stored.elements, Elements::I8));
+    let integers: Vec<(String, Vec<usize>)> =
+        integers.map(|(name, stored)| (name.clone(), stored.shape.clone())).collect();
+    for (name, shape) in integers {
         let &[rows, columns] = &shape[..] else {
             return Err(format!("tensor {name} holds integers, but is not a matrix: {shape:?}"));
         };
@@ -243,7 +243,7 @@ fn attach_scales(tensors: &mut BTreeMap<String, Stored>) -> Result<(), String> {
 }
 
 impl Stored {
-    /// Nothing if no file could hold it.
+    /// `None` if no file could hold it.
     fn byte_length(&self) -> Option<usize> {
         let sizes = self.shape.iter().copied().chain([self.elements.size()]);
         sizes.into_iter().try_fold(1usize, usize::checked_mul)

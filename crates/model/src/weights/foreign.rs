@@ -1,9 +1,9 @@
-//! Models of other toolkits: the same networks under other names, with other numbers of words.
+//! Models of other toolkits: the same networks under other names, with other token ids.
 //!
-//! Special tokens have fixed ids here ([`crate::tokens`]), and each toolkit has its own. So the rows
-//! of the tables of words are put into our order when such a model is read, and the tokenizer numbers
-//! its pieces alike. Special tokens that only we have get a row of zeros and a bias that keeps them
-//! out of every translation.
+//! Special tokens have fixed ids here ([`crate::tokens`]), and each toolkit has its own. The rows
+//! of embedding tables are therefore put into our order when such a model is read, and the
+//! tokenizer numbers its pieces in the same way. Special tokens that only abridge has get a row of
+//! zeros and a bias that keeps them out of every translation.
 
 use std::path::Path;
 
@@ -13,8 +13,8 @@ use super::{Stored, Wanted, WeightPrecision, broken, fill};
 use crate::config::FirstWord;
 use crate::{Model, ModelConfig, Result};
 
-/// The score of words that are not of the model. Its exponential is nothing beside that of any other
-/// word, and still it is small enough for the mean over all words that label smoothing takes.
+/// The score of words that the model does not have. Its exponential is negligible beside that of
+/// any other word, and yet it is small enough for the mean over all words in label smoothing.
 const NEVER: f32 = -100.0;
 
 const SOURCE_TABLE: &str = "source_embedding.weight";
@@ -25,7 +25,7 @@ const OUTPUT_BIAS: &str = "decoder.output_bias";
 pub struct ForeignModel {
     /// Its configuration, with the vocabulary sizes of the file.
     pub(super) config: ModelConfig,
-    /// The word that translations start with, by its number there; none is a zero vector.
+    /// The word that translations start with, by its id there; `None` is a zero vector.
     pub(super) first_word: Option<u32>,
     pub(super) precision: WeightPrecision,
     pub(super) stored: Box<dyn Stored>,
@@ -34,13 +34,13 @@ pub struct ForeignModel {
     /// Whether linear layers are stored as `[outputs, inputs]`.
     pub(super) is_transposed: bool,
     pub(super) tables: TableNames,
-    /// What is stored besides and not used.
+    /// Stored tensors that are not used.
     pub(super) ignored: Vec<String>,
 }
 
 pub(super) type NameOf = Box<dyn Fn(&str) -> Option<String>>;
 
-/// The stored names of what has a row for each word.
+/// The stored names of tensors that have a row for each word.
 pub(super) struct TableNames {
     pub source: &'static str,
     pub target: &'static str,
@@ -54,7 +54,7 @@ pub struct ForeignRows<'a> {
     pub source: &'a [Option<u32>],
     /// Of the target language.
     pub target: &'a [Option<u32>],
-    /// Stored numbers of target words that are never written and take no part in probabilities.
+    /// Stored ids of target words that are never written and do not count in probabilities.
     pub silent: &'a [u32],
 }
 
@@ -83,8 +83,8 @@ impl ForeignModel {
                 return Err(broken(
                     self.path(),
                     format!(
-                        "its table of {side} words has {stored} rows, but the vocabulary has \
-                         {words} words; they belong to different models"
+                        "its {side} embedding has {stored} rows, but the vocabulary has {words} \
+                         words; they belong to different models"
                     ),
                 ));
             }
@@ -114,7 +114,7 @@ impl ForeignModel {
             let (stored_name, transposed) = name.ok_or_else(|| {
                 broken(
                     self.path(),
-                    format!("no such toolkit has a parameter like {}", parameter.name),
+                    format!("this toolkit has no parameter like {}", parameter.name),
                 )
             })?;
             let transposed = transposed && parameter.shape.len() == 2;
@@ -135,7 +135,7 @@ impl ForeignModel {
     }
 }
 
-/// Tensors of which some have their rows in another order.
+/// Tensors, some of which have their rows in another order.
 struct Renumbered<'a> {
     stored: &'a dyn Stored,
     tables: Vec<Table<'a>>,
@@ -174,7 +174,7 @@ impl Stored for Renumbered<'_> {
         let rows = table.ours.iter().flatten().count();
         let expected = rows * table.width.unwrap_or(1);
         match self.stored.shape(name) {
-            // A model without a bias is one with a bias of zero.
+            // A model without a bias has a bias of zero.
             None if table.width.is_some() => None,
             Some(shape) if shape.iter().product::<usize>() != expected => Some(shape),
             _ => Some([table.ours.len()].into_iter().chain(table.width).collect()),

@@ -1,4 +1,4 @@
-//! MarianMT: Marian models as Hugging Face's transformers keep them (OPUS-MT).
+//! MarianMT: Marian models in the format of Hugging Face's transformers (OPUS-MT).
 //!
 //! A directory with `config.json`, `model.safetensors` or `pytorch_model.bin` (whose pickle is read,
 //! never run) and, in newer ones, `generation_config.json`.
@@ -25,16 +25,16 @@ const POSITIONS: [&str; 2] =
 /// What transformers add to the variance in layer normalisations.
 const NORM_EPSILON: f64 = 1e-5;
 
-/// How the model's makers search for translations, with words by their numbers there.
+/// The model's own settings for the search, with words by their ids there.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Generation {
-    /// The number of the end of a sentence.
+    /// The id of the end of a sentence.
     pub end: u32,
-    /// Hypotheses that are followed at once.
+    /// The beam size.
     pub beam: Option<usize>,
     /// The power of the length by which a score is divided.
     pub length_penalty: Option<f64>,
-    /// The most words, the first and the end included.
+    /// The maximum number of words, including the first and the end.
     pub max_length: Option<usize>,
     /// Whether a search stops as soon as it has as many translations as its beam is wide.
     pub early_stopping: bool,
@@ -42,12 +42,12 @@ pub struct Generation {
     pub forced_end: bool,
     /// Words that are never written.
     pub forbidden: Vec<u32>,
-    /// Whether probabilities are shared out among the other words alone.
+    /// Whether probabilities are normalised over the other words only.
     pub renormalise: bool,
 }
 
 impl ForeignModel {
-    /// Reads a MarianMT directory, and how its makers search.
+    /// Reads a MarianMT directory, and its settings for the search.
     pub fn marian_mt(directory: &Path) -> Result<(Self, Generation)> {
         let settings = Settings::read(directory.join("config.json"))?;
         let config = settings.config()?;
@@ -123,14 +123,14 @@ impl Settings {
         let values: Value =
             serde_json::from_slice(&text).map_err(|error| fail(format!("not JSON: {error}")))?;
         if !values.is_object() {
-            return Err(fail("not a list of settings".into()));
+            return Err(fail("not a JSON object of settings".into()));
         }
         Ok(Self { path, values })
     }
 
     fn config(&self) -> Result<ModelConfig> {
         self.only("model_type", "marian", &["marian"])?;
-        // Settings of the first versions, which transformers no longer look at.
+        // Settings of the first versions, which transformers now ignore.
         for (key, expected) in [
             ("normalize_before", false),
             ("normalize_embedding", false),
@@ -191,7 +191,7 @@ impl Settings {
         })
     }
 
-    /// What `generation_config.json` says, and what it does not say from `config.json`.
+    /// The settings in `generation_config.json`; those that it lacks come from `config.json`.
     fn generation(&self, directory: &Path) -> Result<Generation> {
         let path = directory.join("generation_config.json");
         let own = if path.exists() { Some(Self::read(path)?) } else { None };
@@ -220,7 +220,9 @@ impl Settings {
                 let word =
                     word.and_then(|words| words[0].as_u64()).and_then(|id| id.try_into().ok());
                 forbidden.push(word.ok_or_else(|| {
-                    settings.refuse("bad_words_ids forbids sequences of words, not single ones")
+                    settings.refuse(
+                        "bad_words_ids has sequences of words, but only single ones are supported",
+                    )
                 })?);
             }
         }
@@ -242,7 +244,7 @@ impl Settings {
             return Ok(());
         }
         let known = known.join(", ");
-        Err(self.refuse(format!("{key} is {value:?}, but abridge only has: {known}")))
+        Err(self.refuse(format!("{key} is {value:?}, but abridge supports only: {known}")))
     }
 
     fn text<'a>(&'a self, key: &str, default: &'a str) -> &'a str {

@@ -1,4 +1,4 @@
-//! Weights in and out.
+//! Reading and writing weights.
 //!
 //! A weight's name in a file is its path in the network, for instance
 //! `decoder.layers.0.cross_attention.query.weight`. Names and shapes are checked against the
@@ -31,20 +31,20 @@ pub use precision::WeightPrecision;
 
 use crate::{Error, Model, ModelConfig, Part, Result};
 
-/// A parameter of a network: what it is called, how large it is and what it is.
+/// A parameter of a network: its name, shape and kind.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Parameter {
     /// Its path in the network.
     pub name: String,
     /// Its sizes, outermost first.
     pub shape: Vec<usize>,
-    /// What it is.
+    /// Its kind.
     pub kind: ParameterKind,
-    /// By which gradients and optimiser states know it.
+    /// The id of its gradient and optimiser state.
     pub id: ParamId,
 }
 
-/// What a parameter is. It follows from the module that holds it, not from its name.
+/// The kind of a parameter. It follows from the module that holds it, not from its name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ParameterKind {
     /// A table of rows to look up, `[rows, width]`. Where the output projection is tied to it, a
@@ -67,14 +67,14 @@ impl ParameterKind {
 }
 
 impl Model {
-    /// All parameters, in the order of the network. Nothing is initialised by asking.
+    /// All parameters, in the order of the network. This initialises none of them.
     pub fn parameters(&self) -> Vec<Parameter> {
         let mut list = List::default();
         self.visit(&mut list);
         list.parameters
     }
 
-    /// Takes over the weights that a file has under the same names, for instance those of a
+    /// Copies the weights that a file has under the same names, for instance those of a
     /// sentence-level model; the others stay as they are.
     pub fn take_over(self, stored: &TensorFile) -> Result<(Self, TakenOver)> {
         let mut taken = TakenOver::default();
@@ -99,12 +99,12 @@ impl Model {
         self.save_in(WeightPrecision::Single, file)
     }
 
-    /// As [`Self::save`], in another precision.
+    /// Like [`Self::save`], in another precision.
     pub fn save_in(&self, precision: WeightPrecision, file: &Path) -> Result<()> {
         self.save_part(None, precision, file)
     }
 
-    /// As [`Self::save_in`], of all weights or of one part of the network.
+    /// Like [`Self::save_in`], for all weights or for one part of the network.
     pub fn save_part(
         &self,
         part: Option<Part>,
@@ -119,7 +119,7 @@ impl Model {
     }
 }
 
-/// What became of the parameters of two networks when one took over the weights of the other.
+/// Which parameters were copied when a network took over the weights of a file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TakenOver {
     /// In both.
@@ -202,7 +202,7 @@ impl Stored for TensorFile {
 struct Wanted {
     parameter: Parameter,
     stored_name: String,
-    /// Whether the file has its two axes the other way round.
+    /// Whether the file stores it transposed.
     transposed: bool,
 }
 
@@ -216,7 +216,7 @@ impl Wanted {
     }
 }
 
-/// Replaces every parameter by its stored tensor, after checking that all are there and fit.
+/// Replaces every parameter with its stored tensor, after checking that all are there and fit.
 fn fill(
     model: Model,
     stored: &dyn Stored,
@@ -270,11 +270,11 @@ fn broken(file: &Path, problem: impl ToString) -> Error {
     Error::Weights { file: file.to_path_buf(), problem: problem.to_string() }
 }
 
-/// The way to a parameter, from the modules that were entered.
+/// The path to a parameter, from the modules that were entered.
 #[derive(Default)]
 struct ModulePath {
     names: Vec<String>,
-    /// The types of the modules that hold what is named.
+    /// The types of the modules that hold the named parts.
     holders: Vec<String>,
 }
 
@@ -293,7 +293,7 @@ impl ModulePath {
         }
     }
 
-    /// A variant of an enumeration is a choice, not a place: it has no part in the name.
+    /// A variant of an enum is a choice, not a place: it is not part of the name.
     fn is_place(holder: &str) -> bool {
         !holder.starts_with("Enum:")
     }
@@ -376,7 +376,7 @@ impl ModuleMapper for Fill<'_> {
         if !values.iter().all(|value| value.is_finite()) {
             let problem = format!(
                 "tensor {} has values that are not finite; the model is damaged, or its training \
-                 went wrong",
+                 diverged",
                 wanted.stored_name
             );
             self.error = Some(broken(self.stored.path(), problem));

@@ -1,8 +1,8 @@
 //! What a PyTorch checkpoint would call if it were unpickled.
 //!
 //! Nothing here or in the reader runs a pickle. But a file that names `os.system` is not a
-//! checkpoint, and is refused by that name instead of being read around it. Every name in the stream
-//! is looked at, also of calls whose results are thrown away.
+//! checkpoint, and is refused by that name instead of being read without it. Every name in the
+//! stream is checked, even of calls whose results are discarded.
 
 use std::collections::BTreeMap;
 use std::io::Read;
@@ -10,12 +10,12 @@ use std::path::Path;
 
 use abridge_base::files::open_regular;
 
-/// A pickle describes tensors; their values lie elsewhere.
+/// A pickle describes tensors; their values are stored elsewhere.
 const LARGEST_PICKLE: u64 = 256 << 20;
-/// A checkpoint of before PyTorch 1.6 is five pickles, then values.
+/// A checkpoint from before PyTorch 1.6 is five pickles, then values.
 const LEGACY_PICKLES: usize = 5;
 
-/// Whose classes checkpoints hold beside tensors: settings, counters, meters.
+/// Modules whose classes checkpoints hold besides tensors: settings, counters, meters.
 const MODULES: [&str; 17] = [
     "_codecs",
     "argparse",
@@ -72,7 +72,7 @@ pub(super) fn check(path: &Path) -> Result<(), String> {
                 refuse_foreign(&found)?;
                 rest = after;
             }
-            // What follows the pickle of a plain file is no matter; the reader knows what it needs.
+            // Bytes after the pickle of a plain file do not matter; the reader knows what it needs.
             Err(_) if pickle > 0 => break,
             Err(problem) => return Err(format!("not a readable checkpoint: {problem}")),
         }
@@ -104,7 +104,7 @@ fn refuse_foreign(names: &[Name]) -> Result<(), String> {
     match names.iter().find(|name| !name.is_known()) {
         None => Ok(()),
         Some(Name { module, name }) => Err(format!(
-            "its pickle names {module}.{name}, which no checkpoint needs; nothing of it was run, and \
+            "its pickle names {module}.{name}, which no checkpoint needs; nothing in it was run, and \
              nothing is read"
         )),
     }
@@ -160,7 +160,7 @@ fn names(pickle: &[u8]) -> Result<(Vec<Name>, &[u8]), String> {
             0x93 => {
                 let [module, name] = pushed.clone();
                 let both = module.zip(name);
-                let (module, name) = both.ok_or("a name is put together from parts")?;
+                let (module, name) = both.ok_or("a name is assembled from parts")?;
                 found.push(Name { module, name });
             }
             // Codes that stand for names in a registry of the reader's process.
@@ -188,7 +188,7 @@ fn names(pickle: &[u8]) -> Result<(Vec<Name>, &[u8]), String> {
                 let key = input.number(if operation == b'h' { 1 } else { 4 })?;
                 text = memo.get(&key).cloned().flatten();
             }
-            // Frames and versions say nothing.
+            // Frames and versions carry no values.
             0x80 => {
                 input.take(1)?;
                 pushes = false;
@@ -197,7 +197,7 @@ fn names(pickle: &[u8]) -> Result<(Vec<Name>, &[u8]), String> {
                 input.take(8)?;
                 pushes = false;
             }
-            // What has no argument, and leaves no text on the stack.
+            // Operations without an argument, which leave no text on the stack.
             b'('
             | b'0'
             | b'1'
@@ -285,7 +285,7 @@ mod tests {
     #[test]
     fn every_name_is_found() {
         assert_eq!(names_of(b"cos\nsystem\n(S'ls'\ntR."), ["os.system"]);
-        // A call whose result is thrown away.
+        // A call whose result is discarded.
         assert_eq!(names_of(b"cos\nsystem\n0N."), ["os.system"]);
         let stack = [&[0x80, 4][..], &text("os"), &text("system"), &[0x93, b'.']].concat();
         assert_eq!(names_of(&stack), ["os.system"]);

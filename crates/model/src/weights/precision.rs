@@ -1,4 +1,4 @@
-//! Weights in fewer bits: half precision, and integers of eight bits.
+//! Weights in fewer bits: half precision, and 8-bit integers.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -16,7 +16,7 @@ pub enum WeightPrecision {
     Single,
     /// Matrices in 16 bits.
     Half,
-    /// Matrices in 8 bits, with a scale for each channel that a product gives.
+    /// Matrices in 8 bits, with a scale for each output channel of a product.
     Int8,
 }
 
@@ -37,7 +37,7 @@ impl FromStr for WeightPrecision {
         [Self::Single, Self::Half, Self::Int8]
             .into_iter()
             .find(|precision| precision.to_string() == name)
-            .ok_or_else(|| format!("no precision {name:?}; there are int8, f16 and f32"))
+            .ok_or_else(|| format!("there is no precision {name:?}; choose int8, f16 or f32"))
     }
 }
 
@@ -79,8 +79,8 @@ pub(super) fn single(name: String, shape: Vec<usize>, values: &[f32]) -> Encoded
     Encoded { name, dtype: Dtype::F32, shape, bytes }
 }
 
-/// Integers and their scales. A row of a table of words is what the tied output projection makes
-/// one logit of, so a table has a scale per row, and a linear layer one per column.
+/// Integers and their scales. A row of an embedding gives one logit of the tied output projection,
+/// so an embedding has a scale per row, and a linear layer one per column.
 fn int8(parameter: &Parameter, values: &[f32]) -> Vec<Encoded> {
     let Parameter { name, shape, kind, .. } = parameter;
     let (rows, columns) = (shape[0], shape[1]);

@@ -28,7 +28,7 @@ pub fn config(preset: Preset, context_size: usize) -> ModelConfig {
     }
 }
 
-/// A kind of network, by its name and the change that makes it of a preset.
+/// A kind of network: its name, and the change that turns a preset into it.
 pub type Kind = (&'static str, fn(&mut ModelConfig));
 
 /// The paper's network, and those of other toolkits.
@@ -40,7 +40,7 @@ pub const KINDS: [Kind; 5] = [
         config.activation = Activation::Gelu;
         config.norm_epsilon = 1e-6;
     }),
-    // As OPUS-MT.
+    // Like OPUS-MT.
     ("MarianMT", |config| {
         config.shared_embeddings = true;
         config.activation = Activation::Silu;
@@ -48,7 +48,7 @@ pub const KINDS: [Kind; 5] = [
         config.first_word = FirstWord::Word(PAD);
         config.output_bias = true;
     }),
-    // As Firefox: a deep encoder, a shallow decoder with a recurrent unit; and a memory on top.
+    // Like Firefox: a deep encoder, a shallow decoder with a recurrent unit; and a memory on top.
     ("Marian with SSRU", |config| {
         config.encoder_layers = 3;
         config.decoder_layers = 1;

@@ -1,4 +1,4 @@
-//! The optimiser's pass over a parameter. It is not part of any graph.
+//! The optimiser's pass over a parameter. It is not part of any autodiff graph.
 
 use burn::backend::Flex;
 use burn::tensor::Tensor;
@@ -16,7 +16,7 @@ pub fn adam<const D: usize>(
     rates: Rates,
 ) -> (Tensor<D>, AdamState) {
     let own = |tensor: FlexTensor| {
-        // A view of something larger would be written through to the rest of it.
+        // Writing to a view would also write to the rest of the larger tensor.
         let is_whole = tensor.layout().start_offset() == 0
             && tensor.storage::<f32>().len() == tensor.layout().num_elements();
         if is_whole { tensor } else { tensor.to_contiguous() }

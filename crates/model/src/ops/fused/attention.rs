@@ -66,7 +66,7 @@ fn both(keys: &KeyValue) -> ((FlexTensor, Node), (FlexTensor, Node)) {
     (take(keys.key.clone()), take(keys.value.clone()))
 }
 
-/// Everything that goes in.
+/// All inputs.
 #[derive(Clone, Debug)]
 struct Operands {
     query: FlexTensor,
@@ -128,7 +128,7 @@ impl Backward<Flex, 3> for Plain {
     }
 }
 
-/// With what slots add to keys and values.
+/// With shifts of keys and values by slot.
 #[derive(Debug)]
 struct Shifted;
 

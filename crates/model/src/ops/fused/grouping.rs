@@ -1,4 +1,4 @@
-//! What grouping and selecting are made of: normalised scores, and weighted sums.
+//! The operations of grouping and selecting: normalised scores, and weighted sums.
 
 use burn::backend::Flex;
 use burn::backend::autodiff::checkpoint::base::Checkpointer;
@@ -30,10 +30,10 @@ pub fn normalise(
     record(Normalise, [node], run)
 }
 
-/// What is normalised.
+/// What to normalise over.
 #[derive(Clone, Debug)]
 struct Over {
-    /// Over each of these, or over each row.
+    /// Each of these, or each row.
     segments: Option<Segments>,
     shape: [usize; 2],
     normaliser: Normaliser,

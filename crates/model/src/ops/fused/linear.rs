@@ -57,12 +57,12 @@ struct Linear;
 #[derive(Clone, Debug)]
 struct State {
     x: FlexTensor,
-    /// The activation, and what its slope is known from.
+    /// The activation, and the values that its slope is computed from.
     activated: Option<(Activation, FlexTensor)>,
     weight: Weight,
 }
 
-/// What the gradient goes back through.
+/// The weight, for the backward pass.
 #[derive(Clone, Debug)]
 struct Weight {
     values: FlexTensor,

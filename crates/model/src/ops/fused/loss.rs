@@ -68,7 +68,7 @@ pub fn projected_log_probabilities(
 
 #[derive(Clone, Debug)]
 struct State {
-    /// The gradients were computed on the way forward, while the logits were there.
+    /// The gradients are computed in the forward pass, while the logits exist.
     outcome: Arc<Outcome>,
     shapes: [[usize; 2]; 2],
 }

@@ -24,24 +24,24 @@ pub use loss::{projected_log_probabilities, projected_loss};
 pub use recurrence::recurrence;
 pub use residual_norm::{norm, residual_norm};
 
-/// The CPU with a graph of derivatives.
+/// The CPU backend with autodiff.
 type Graph = Autodiff<Flex>;
 
-/// A place in the graph of derivatives; none in inference.
+/// A node of the autodiff graph; none in inference.
 type Node = Option<NodeGuard>;
 
-/// Takes a tensor apart: its values, and its place in the graph.
+/// Splits a tensor into its values and its node in the graph.
 fn take<const D: usize>(x: Tensor<D>) -> (FlexTensor, Node) {
     if x.is_autodiff() {
-        let x = x.try_into_primitive::<Graph>().expect("chosen for the CPU");
+        let x = x.try_into_primitive::<Graph>().expect("fused operations run on the CPU");
         let (tensor, node) = x.into_parts();
         (contiguous(tensor), Some(node))
     } else {
-        (contiguous(x.try_into_primitive::<Flex>().expect("chosen for the CPU")), None)
+        (contiguous(x.try_into_primitive::<Flex>().expect("fused operations run on the CPU")), None)
     }
 }
 
-/// Whether a gradient may be asked for.
+/// Whether a gradient may be needed.
 fn is_tracked<const D: usize>(x: &Tensor<D>) -> bool {
     x.is_autodiff() && x.clone().try_into_primitive::<Graph>().is_ok_and(|x| x.is_tracked())
 }
@@ -51,14 +51,14 @@ fn contiguous(tensor: FlexTensor) -> FlexTensor {
 }
 
 fn values(tensor: &FlexTensor) -> &[f32] {
-    tensor.as_slice().expect("made contiguous, of f32")
+    tensor.as_slice().expect("contiguous values of f32")
 }
 
 fn from_values<const D: usize>(values: Vec<f32>, shape: [usize; D]) -> FlexTensor {
     FlexTensor::from_data(TensorData::new(values, shape))
 }
 
-/// Runs an operation and, where a gradient may be asked for, records it.
+/// Runs an operation and, if a gradient may be needed, records it.
 ///
 /// `run` is told whether its state will be needed for the backward pass.
 fn record<Op, const N: usize, const D: usize>(
@@ -76,14 +76,14 @@ where
     let tensor = match op.prepare::<NoCheckpointing>(nodes).compute_bound().stateful() {
         OpsKind::Tracked(prepared) => {
             let (output, state) = run(true);
-            prepared.finish(state.expect("kept when asked"), output)
+            prepared.finish(state.expect("kept on request"), output)
         }
         OpsKind::UnTracked(prepared) => prepared.finish(run(false).0),
     };
     Tensor::from_primitive::<Graph>(tensor)
 }
 
-/// Hands a gradient to a parent, if that is in the graph.
+/// Registers the gradient of a parent, if that is in the graph.
 fn register<const D: usize>(
     gradients: &mut Gradients,
     parent: Option<NodeId>,

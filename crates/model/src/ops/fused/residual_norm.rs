@@ -35,7 +35,7 @@ pub fn norm(x: Tensor<2>, norm: Norm) -> Tensor<2> {
     record(OfOne, [x_node, gain_node, bias_node], run)
 }
 
-/// What both ways need.
+/// What the forward and the backward pass need.
 #[derive(Clone, Debug)]
 struct Over {
     gain: FlexTensor,

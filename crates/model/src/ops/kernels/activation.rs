@@ -7,7 +7,7 @@ use crate::config::Activation;
 /// The factor of [`Activation::QuickGelu`].
 pub const QUICK_GELU: f32 = 1.702;
 
-/// Applies it to all values in place.
+/// Applies an activation to all values in place.
 pub fn apply(activation: Activation, values: &mut [f32]) {
     fn each(values: &mut [f32], f: impl Fn(f32) -> f32) {
         vectorised(
@@ -39,13 +39,13 @@ pub fn apply(activation: Activation, values: &mut [f32]) {
     }
 }
 
-/// Whether the slope is known from what came out; the others need what went in.
+/// Whether the slope is computed from the output; the others need the input.
 pub fn slope_is_of_output(activation: Activation) -> bool {
     activation == Activation::Relu
 }
 
-/// Multiplies gradients by the slopes, in place. `known` is what came out where
-/// [`slope_is_of_output`], and what went in elsewhere.
+/// Multiplies gradients by the slopes, in place. `known` is the output if [`slope_is_of_output`],
+/// and the input otherwise.
 pub fn multiply_slopes(activation: Activation, gradients: &mut [f32], known: &[f32]) {
     fn each(gradients: &mut [f32], known: &[f32], back: impl Fn(f32, f32) -> f32) {
         vectorised(
@@ -106,8 +106,8 @@ fn normal_density(x: f32) -> f32 {
     FACTOR * exp(-0.5 * x * x)
 }
 
-/// The distribution function of the standard normal distribution to within 2e-7: the rational
-/// approximation of Abramowitz and Stegun, 26.2.17 with the coefficients of 7.1.26.
+/// The distribution function of the standard normal distribution to within 2e-7, by the rational
+/// approximation of the error function of Abramowitz and Stegun, 7.1.26.
 #[inline(always)]
 fn normal_share(x: f32) -> f32 {
     let z = x.abs() * std::f32::consts::FRAC_1_SQRT_2;
@@ -127,7 +127,7 @@ mod tests {
 
     #[test]
     fn the_normal_distribution_is_close_everywhere() {
-        // Φ at some places, to ten digits.
+        // Φ at some points, to ten digits.
         for (x, share) in [
             (0.0, 0.5),
             (0.5, 0.691_462_461_3),

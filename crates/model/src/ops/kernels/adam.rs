@@ -4,15 +4,15 @@ use rayon::prelude::*;
 
 use super::{sum_of, vectorised};
 
-/// Values that one thread takes at a time.
+/// Values that one thread processes at a time.
 const CHUNK: usize = 1 << 14;
 
 /// See [`crate::ops::adam`].
 #[derive(Clone, Copy, Debug)]
 pub struct Rates {
-    /// How slowly the mean forgets.
+    /// The decay rate of the mean.
     pub beta_1: f32,
-    /// How slowly the square forgets.
+    /// The decay rate of the mean square.
     pub beta_2: f32,
     /// Keeps the division finite.
     pub epsilon: f32,
@@ -24,7 +24,7 @@ pub struct Rates {
     pub scale: f32,
 }
 
-/// Moves a parameter and its running means, in place.
+/// Updates a parameter and its running means, in place.
 pub fn step(
     parameter: &mut [f32],
     mean: &mut [f32],
@@ -33,7 +33,7 @@ pub fn step(
     rates: Rates,
 ) {
     let count = gradient.len();
-    assert_eq!([parameter.len(), mean.len(), square.len()], [count; 3], "of one parameter");
+    assert_eq!([parameter.len(), mean.len(), square.len()], [count; 3], "all of one parameter");
     let chunks = parameter
         .par_chunks_mut(CHUNK)
         .zip(mean.par_chunks_mut(CHUNK))

@@ -1,5 +1,5 @@
-//! Scaled dot-product attention between packed segments, head by head, without padding and without
-//! copies where a segment's keys lie together.
+//! Scaled dot-product attention between packed segments, head by head, without padding, and without
+//! copies if a segment's keys are contiguous.
 
 use super::product::{Matrix, MatrixMut, Output, Products};
 use super::softmax::softmax;
@@ -11,11 +11,11 @@ use crate::ops::layout::{AttentionLayout, Block};
 pub struct Keys<'a> {
     /// What queries are compared with.
     pub key: &'a [f32],
-    /// What they bring back.
+    /// What they return.
     pub value: &'a [f32],
 }
 
-/// The input of both ways.
+/// The input of the forward and the backward pass.
 #[derive(Clone, Copy, Debug)]
 pub struct Attention<'a> {
     /// `[query rows, width]`
@@ -34,14 +34,14 @@ pub struct Attention<'a> {
     pub products: &'a Products,
 }
 
-/// The gradients of everything that went in; shapes as there.
+/// The gradients of all inputs, in their shapes.
 #[derive(Debug)]
 pub struct AttentionGradients {
     /// Of the queries.
     pub query: Vec<f32>,
     /// Of keys and values.
     pub keys: [Vec<f32>; 2],
-    /// Of the shifts; empty where there are none.
+    /// Of the shifts; empty if there are none.
     pub shifts: [Vec<f32>; 2],
 }
 
@@ -78,8 +78,8 @@ impl<'a> Attention<'a> {
         })
     }
 
-    /// The rows of keys or values that a segment sees: where they lie, or gathered with their
-    /// shifts into `scratch`.
+    /// The rows of keys or values that a segment sees: in place, or gathered with their shifts into
+    /// `scratch`.
     fn rows<'b>(
         &self,
         segment: &Segment<'_>,
@@ -106,7 +106,7 @@ impl<'a> Attention<'a> {
         scratch
     }
 
-    /// The rows of a segment that sees one stretch as it is.
+    /// The rows of a segment that sees one unshifted range.
     fn in_place(&self, segment: &Segment<'_>) -> Option<std::ops::Range<usize>> {
         match segment.blocks {
             [Block { rows, slot }] if slot.is_none() || self.shifts.is_none() => Some(rows.clone()),
@@ -123,8 +123,8 @@ impl<'a> Attention<'a> {
         MatrixMut::new(&mut rows[head * self.head_width()..], count, self.head_width(), self.width)
     }
 
-    /// What the queries bring back, `[query rows, width]`, zero where a segment sees nothing; and
-    /// the weights of all segments and heads, one after the other, if they are to be kept.
+    /// The result, `[query rows, width]`, zero if a segment sees nothing; and the weights of all
+    /// segments and heads, one after the other, if they are to be kept.
     pub fn forward(&self, keep: bool) -> (Vec<f32>, Vec<f32>) {
         let width = self.width;
         let mut out = vec![0.0; self.query.len()];
@@ -176,8 +176,8 @@ impl<'a> Attention<'a> {
         (out, weights)
     }
 
-    /// The weights that [`Self::forward`] kept: for each query segment and query those of what it
-    /// sees, averaged over heads.
+    /// The weights that [`Self::forward`] kept: for each query segment and query one weight per
+    /// visible row, averaged over heads.
     pub fn mean_over_heads(&self, weights: &[f32]) -> Vec<Vec<Vec<f32>>> {
         let mut rest = weights;
         let segments = self.layout.queries().lengths().zip(self.layout.keys());
@@ -194,8 +194,8 @@ impl<'a> Attention<'a> {
         of_segment.collect()
     }
 
-    /// The way back, with the weights that [`Self::forward`] kept. Without `of_keys` the gradients
-    /// of keys, values and shifts are not computed.
+    /// The backward pass, with the weights that [`Self::forward`] kept. Without `of_keys` the
+    /// gradients of keys, values and shifts are not computed.
     pub fn backward(&self, gradient: &[f32], weights: &[f32], of_keys: bool) -> AttentionGradients {
         let width = self.width;
         let shift_values = self.shifts.map_or(0, |shifts| shifts.key.len());
@@ -294,7 +294,7 @@ impl<'a> Attention<'a> {
         gradients
     }
 
-    /// Adds the gradients of gathered rows to the rows and to the shifts that they were made of.
+    /// Adds the gradients of gathered rows to the rows and the shifts that they were made from.
     fn scatter(
         &self,
         segment: &Segment<'_>,

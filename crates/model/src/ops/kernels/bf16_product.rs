@@ -1,8 +1,8 @@
 //! Products whose operands are rounded to bfloat16 and whose sums are taken in `f32`.
 //!
-//! Where the processor has AMX or AVX-512 BF16, that multiplies. Elsewhere operands are rounded likewise and
-//! the products are those of `f32`: as slow as without rounding, but a run that was begun on one
-//! machine goes on on another.
+//! Processors with AMX or AVX-512 BF16 multiply them directly. Elsewhere operands are rounded in
+//! the same way and multiplied in `f32`: as slow as without rounding, but a run that was started on
+//! one machine can continue on another.
 
 use std::cell::RefCell;
 use std::ops::Range;
@@ -13,7 +13,7 @@ use abridge_machine::vectorised;
 use half::bf16;
 
 /// Values of the inner dimension that are multiplied at a time, so that 32 rows of one side stay in
-/// the nearest cache and all columns of the other in the one behind.
+/// the first-level cache and all columns of the other in the second.
 const STRETCH: usize = 16 * DEPTH;
 
 /// Two tiles, one below the other on the left side, beside each other on the right.
@@ -27,7 +27,7 @@ pub fn bf16_product(out: MatrixMut<'_>, a: Matrix<'_>, b: Matrix<'_>, scale: f32
     }
 }
 
-/// The same values with eight bits each.
+/// The same values, rounded to bfloat16.
 fn rounded<'a>(of: Matrix<'_>, values: &'a mut Vec<f32>) -> Matrix<'a> {
     values.reserve(of.rows() * of.columns());
     for row in 0..of.rows() {
@@ -94,7 +94,7 @@ enum Across {
 }
 
 /// The tiles of `scale` times a matrix whose columns are the inner dimension: for every 32 rows those
-/// of the columns asked for. What lies beyond the matrix is zero.
+/// of the given columns. Values beyond the matrix are zero.
 #[inline(always)]
 fn fill(
     unit: &Bf16Unit,
@@ -113,9 +113,9 @@ fn fill(
     if !columns.len().is_multiple_of(DEPTH) {
         tiles.chunks_exact_mut(deep).for_each(|tiles| tiles[deep - 1] = EMPTY);
     }
-    // The matrix is read in the order in which it lies in memory; any other is slower. One of its
-    // strides is 1, for rows are made of neighbours and only turned into columns.
-    let lies = if of.column_stride() == 1 {
+    // The matrix is read in memory order; any other order is slower. One of its strides is 1,
+    // because it is row-major or the transpose of a row-major matrix.
+    let filled = if of.column_stride() == 1 {
         for row in 0..of.rows() {
             let from = &of.values()[row * of.row_stride()..][columns.clone()];
             let tiles = &mut tiles[row / SIDE * deep..];
@@ -146,12 +146,12 @@ fn fill(
         }
         Across::Outer
     };
-    if lies != across {
+    if filled != across {
         tiles.iter_mut().flatten().for_each(|tile| unit.transpose(tile));
     }
 }
 
-/// The same values, with zeros after them where there are too few.
+/// The same values, padded with zeros if there are too few.
 #[inline(always)]
 fn padded<const N: usize>(values: &[f32]) -> [f32; N] {
     values.first_chunk().copied().unwrap_or_else(|| {
@@ -167,7 +167,7 @@ fn pair_of(first: f32, second: f32) -> u32 {
     bits(first) >> 16 | bits(second) & 0xffff_0000
 }
 
-/// The bits of a number, rounded to nearest in the upper half; without branches, for many at a time.
+/// The bits of a number, rounded to nearest in the upper half; without branches, so it vectorises.
 #[inline(always)]
 fn bits(value: f32) -> u32 {
     let bits = value.to_bits();
@@ -181,13 +181,13 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// Numbers that bfloat16 does not hold.
+    /// Numbers that bfloat16 cannot represent.
     fn value(seed: usize) -> f32 {
         ((seed * 7919 + 13) % 1009) as f32 / 500.0 - 1.0
     }
 
     proptest! {
-        /// Where there are no bfloat16 instructions this compares the rounding with itself.
+        /// Without bfloat16 instructions this compares the rounding with itself.
         #[test]
         fn equals_the_product_of_rounded_operands(
             rows in 0usize..70, columns in 0usize..70, inner in 0usize..1100,
@@ -228,15 +228,14 @@ mod tests {
 
     #[test]
     fn nan_stays_nan() {
-        for none in [f32::NAN, -f32::NAN, f32::from_bits(0x7f80_0001), f32::from_bits(0xffff_ffff)]
-        {
-            assert!(f32::from_bits(bits(none) & 0xffff_0000).is_nan(), "{:x}", none.to_bits());
+        for nan in [f32::NAN, -f32::NAN, f32::from_bits(0x7f80_0001), f32::from_bits(0xffff_ffff)] {
+            assert!(f32::from_bits(bits(nan) & 0xffff_0000).is_nan(), "{:x}", nan.to_bits());
         }
         assert_eq!(bits(f32::INFINITY) & 0xffff_0000, f32::INFINITY.to_bits());
     }
 
     #[test]
-    fn tiles_are_the_same_whichever_way_a_matrix_lies() {
+    fn tiles_do_not_depend_on_the_memory_order_of_a_matrix() {
         let Some(unit) = Bf16Unit::take() else {
             return eprintln!("skipped: no bfloat16 instructions here");
         };

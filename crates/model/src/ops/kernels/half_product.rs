@@ -1,8 +1,8 @@
-//! Products with weights in half precision, for processors that read them as they are.
+//! Products with weights in half precision, for processors that can load them directly.
 //!
-//! With few rows a product waits for its weights, so half the bytes are nearly half the time. They
-//! become single precision on the way into registers, and the arithmetic is that of
-//! [`packed_product`](super::packed_product), in the same order.
+//! With few rows a product is limited by memory bandwidth, so half the bytes take nearly half the
+//! time. Weights are converted to single precision as they are loaded into registers, and the
+//! arithmetic is that of [`packed_product`](super::packed_product), in the same order.
 
 use std::ops::Range;
 
@@ -17,14 +17,14 @@ pub struct HalfMatrix {
     inputs: usize,
     outputs: usize,
     columns: usize,
-    /// `[outputs / columns, inputs, columns]`; the last panel is filled up with zeros.
+    /// `[outputs / columns, inputs, columns]`; the last panel is padded with zeros.
     panels: Vec<u16>,
-    /// Filled up likewise.
+    /// Padded likewise.
     bias: Vec<f32>,
 }
 
 impl HalfMatrix {
-    /// Packs the matrix whose entry at row `i` and column `j` is `at(i, j)`; nothing where the
+    /// Packs the matrix whose entry at row `i` and column `j` is `at(i, j)`; `None` if the
     /// processor cannot read it.
     pub fn new(
         inputs: usize,
@@ -45,7 +45,7 @@ impl HalfMatrix {
         self.outputs
     }
 
-    /// The matrix of some columns alone.
+    /// The matrix of the given columns.
     pub fn select(&self, columns: &[u32]) -> Self {
         let at = |i: usize, j: usize| {
             self.panels[panel_place(self.inputs, self.columns, i, columns[j] as usize)]
@@ -56,7 +56,7 @@ impl HalfMatrix {
         Self { outputs: columns.len(), panels, bias, ..*self }
     }
 
-    /// Some columns of `x W + b`; they start where a panel does.
+    /// Some columns of `x W + b`, from the start of a panel.
     ///
     /// # Shapes
     /// - x: `[rows, inputs]`, out: `[rows, columns]`
@@ -64,7 +64,7 @@ impl HalfMatrix {
         let inputs = self.inputs;
         let rows = x.len() / inputs;
         assert_eq!(rows * inputs, x.len(), "whole rows");
-        assert!(columns.end <= self.outputs, "columns that are there");
+        assert!(columns.end <= self.outputs, "columns that exist");
         assert_eq!(columns.start % self.columns, 0, "the start of a panel");
         let stride = columns.len();
         out.resize(rows * stride, 0.0);

@@ -1,12 +1,12 @@
 //! Products of small integers: weights and rows in eight bits, sums in thirty-two.
 //!
-//! A column of weights is `scale * q` with `q` from -127 to 127, and so is a row that meets it; the
-//! products are added up exactly, so all paths and all processors give the same numbers. A weight
-//! is a quarter as large as in single precision, and where the processor has an instruction for it
-//! (VNNI), four products cost what one does.
+//! A column of weights is `scale * q` with `q` from -127 to 127, and so is a row that is multiplied
+//! with it; the products are summed exactly, so all paths and all processors give the same numbers.
+//! A weight is a quarter as large as in single precision, and with a special instruction (VNNI)
+//! four products cost as much as one.
 //!
-//! Weights lie in panels as in [`packed_product`](super::packed_product), but four inputs of a
-//! column side by side: `[outputs / columns, inputs / 4, columns, 4]`.
+//! Weights are stored in panels as in [`packed_product`](super::packed_product), but with four
+//! inputs of a column side by side: `[outputs / columns, inputs / 4, columns, 4]`.
 
 use std::ops::Range;
 
@@ -16,16 +16,16 @@ use abridge_machine::vectorised;
 use super::ROUND;
 use super::softmax::maximum_of;
 
-/// The largest integer that weights and rows are made of.
+/// The largest integer in weights and rows.
 const LARGEST: f32 = 127.0;
 /// Inputs that one instruction adds up.
 const FOUR: usize = 4;
-/// Rows that are left over are multiplied this many at a time.
+/// Remaining rows are multiplied this many at a time.
 const FEW_ROWS: usize = 5;
-/// More inputs than this could add up to more than thirty-two bits hold.
+/// With more inputs than this a sum could overflow 32 bits.
 const MAX_INPUTS: usize = 1 << 16;
 
-/// What the values of a channel are multiples of, so that the largest is 127 of them.
+/// The quantisation step of a channel, so that its largest value is 127 steps.
 pub fn scale_of(values: impl Iterator<Item = f32>) -> f32 {
     values.fold(0.0f32, |largest, value| largest.max(value.abs())) / LARGEST
 }
@@ -40,19 +40,19 @@ pub fn quantise(value: f32, scale: f32) -> i8 {
 pub struct Int8Matrix {
     inputs: usize,
     outputs: usize,
-    /// Inputs in fours, the last filled up with zeros.
+    /// Groups of four inputs, the last padded with zeros.
     fours: usize,
     path: Path,
-    /// See above; the last panel is filled up with zeros.
+    /// See above; the last panel is padded with zeros.
     panels: Vec<i8>,
-    /// For each column what its weights are multiples of; filled up likewise, as the next two.
+    /// The quantisation step of each column; padded likewise, as are the next two.
     scales: Vec<f32>,
     bias: Vec<f32>,
     /// For each column the sum of its weights.
     sums: Vec<i32>,
 }
 
-/// Rows in eight bits, kept to be used again.
+/// Rows in eight bits, a buffer to be reused.
 #[derive(Clone, Debug, Default)]
 pub struct Int8Rows {
     values: Vec<u8>,
@@ -108,7 +108,7 @@ impl Int8Matrix {
         self.outputs
     }
 
-    /// The matrix of some columns alone.
+    /// The matrix of the given columns.
     pub fn select(&self, columns: &[u32]) -> Self {
         let of = |place: usize| columns.get(place).map(|&column| column as usize);
         let (panel, fours) = (self.path.columns(), self.fours);
@@ -135,7 +135,7 @@ impl Int8Matrix {
         }
     }
 
-    /// Rows as this matrix takes them, each a multiple of its own scale.
+    /// Quantises rows for this matrix, each with its own scale.
     ///
     /// # Shapes
     /// - x: `[rows, inputs]`
@@ -143,7 +143,7 @@ impl Int8Matrix {
         let width = self.fours * FOUR;
         let count = x.len() / self.inputs;
         assert_eq!(count * self.inputs, x.len(), "whole rows");
-        // The instruction of VNNI takes rows without a sign: 128 more than they are.
+        // VNNI takes unsigned rows: 128 is added to each value.
         let flip = if self.path == Path::Vnni { 0x80 } else { 0 };
         rows.values.clear();
         rows.values.resize(count * width, 0);
@@ -165,7 +165,7 @@ impl Int8Matrix {
         );
     }
 
-    /// Some columns of `x W + b`; they start where a panel does.
+    /// Some columns of `x W + b`, from the start of a panel.
     ///
     /// # Shapes
     /// - rows: `[rows, inputs]`, out: `[rows, columns]`
@@ -174,7 +174,7 @@ impl Int8Matrix {
         let count = rows.scales.len();
         let (width, stride) = (self.fours * FOUR, columns.len());
         assert_eq!(rows.values.len(), count * width, "rows that were made for this matrix");
-        assert!(columns.end <= self.outputs, "columns that are there");
+        assert!(columns.end <= self.outputs, "columns that exist");
         assert_eq!(columns.start % panel_columns, 0, "the start of a panel");
         out.resize(count * stride, 0.0);
         for first in columns.clone().step_by(panel_columns) {
@@ -212,8 +212,8 @@ mod tests {
         ((seed * 7919 + 13) % 1009) as f32 / 504.0 - 1.0
     }
 
-    /// The same in the plainest way: integers, one product after the other.
-    fn plainly(x: &[f32], inputs: usize, outputs: usize, bias: &[f32]) -> Vec<f32> {
+    /// A reference implementation: integers, one product after the other.
+    fn reference(x: &[f32], inputs: usize, outputs: usize, bias: &[f32]) -> Vec<f32> {
         let mut out = Vec::new();
         for row in x.chunks_exact(inputs) {
             let largest = row.iter().fold(0.0f32, |a, b| a.max(b.abs()));
@@ -241,7 +241,7 @@ mod tests {
         ) {
             let x: Vec<f32> = (0..rows * inputs).map(|i| value(i + seed)).collect();
             let bias: Vec<f32> = (0..outputs).map(value).collect();
-            let expected = plainly(&x, inputs, outputs, &bias);
+            let expected = reference(&x, inputs, outputs, &bias);
             for path in Path::available() {
                 let at = |i: usize, j: usize| value(i * outputs + j + 5);
                 let matrix = Int8Matrix::for_path(path, inputs, outputs, at, &bias);

@@ -1,14 +1,14 @@
 //! Output projection and label-smoothed cross-entropy together, a few rows of logits at a time.
 //!
 //! The logits of a batch are its largest tensor by far. Here they exist for [`ROWS`] words at a
-//! time: scored, turned into their gradient in place, multiplied back, forgotten.
+//! time: scored, turned into their gradient in place, multiplied back, discarded.
 
 use super::product::{Matrix, MatrixMut, Output, Products};
 use super::softmax::{exp, log_sum_exp};
 use super::{sum_of, vectorised};
 
-/// Rows of logits that exist at a time: enough to make the products of the gradient worth reading
-/// the whole vocabulary for.
+/// Rows of logits that exist at a time: enough to make it worth reading the whole vocabulary for
+/// the products of the gradient.
 const ROWS: usize = 256;
 
 /// What is scored.
@@ -30,7 +30,7 @@ pub struct Scored<'a> {
     pub products: &'a Products,
 }
 
-/// Which gradients are wanted beside that of the states.
+/// Which gradients are wanted besides that of the states.
 #[derive(Clone, Copy, Debug)]
 pub struct Gradients {
     /// Of the weight; a product as large as that of the logits.
@@ -46,7 +46,7 @@ pub struct Outcome {
     pub likelihood: f64,
     /// The log-probability of each true word.
     pub log_probabilities: Vec<f32>,
-    /// The gradient of the smoothed loss, `[words, width]`, if it was wanted.
+    /// The gradient of the smoothed loss, `[words, width]`, if wanted.
     pub states: Vec<f32>,
     /// `[vocabulary, width]`
     pub weight: Vec<f32>,

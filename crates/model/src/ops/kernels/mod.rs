@@ -1,10 +1,10 @@
-//! Loops over slices of `f32`, without anything of the engine: what the fused operations are made
-//! of.
+//! Loops over slices of `f32`, independent of the tensor engine, from which the fused operations
+//! are built.
 //!
-//! Loops over channels are compiled for the instructions of several processors and chosen at run
-//! time (`vectorised`); products of matrices are those of the `gemm` crate (`Products`), which
-//! does the same. On a processor without such instructions the same loops run as they are. What
-//! needs `unsafe` for this is in the crate `abridge-machine`.
+//! Loops over channels are compiled for several instruction sets and chosen at run time
+//! (`vectorised`); products of matrices are those of the `gemm` crate (`Products`), which does the
+//! same. On a processor without such instructions the same loops run in portable form. The `unsafe`
+//! code for this is in the crate `abridge-machine`.
 
 pub mod activation;
 pub mod adam;
@@ -29,15 +29,15 @@ pub use precision::ProductPrecision;
 /// The number of partial sums: enough to fill two vectors of any processor.
 pub const LANES: usize = 16;
 
-/// 1.5 * 2^23: added to a number it leaves the nearest whole one in the last bits, and taken away
-/// again it has rounded.
+/// 1.5 * 2^23: adding it to a number leaves the nearest integer in the last bits, and subtracting
+/// it again gives the rounded number.
 const ROUND: f32 = 12_582_912.0;
 
-/// One value of [`LANES`], in four steps on vectors instead of fifteen after each other.
+/// Reduces [`LANES`] values to one, in four vector steps instead of fifteen sequential ones.
 #[inline(always)]
 fn halved(values: [f32; LANES], f: impl Fn(f32, f32) -> f32) -> f32 {
-    // Otherwise the compiler prepares the halves in the loop that made the values, which then works on
-    // eighths of its vectors.
+    // Otherwise the compiler prepares the halves in the loop that computes the values, which then
+    // works on eighths of its vectors.
     let mut values = std::hint::black_box(values);
     let mut half = LANES / 2;
     while half > 0 {
@@ -49,7 +49,8 @@ fn halved(values: [f32; LANES], f: impl Fn(f32, f32) -> f32) -> f32 {
     values[0]
 }
 
-/// The sum of `f` over a slice, in [`LANES`] partial sums, so that it is the same everywhere.
+/// The sum of `f` over a slice, in [`LANES`] partial sums, so that it is the same on all
+/// processors.
 #[inline(always)]
 pub fn sum_of(values: &[f32], f: impl Fn(f32) -> f32) -> f32 {
     let mut sums = [0.0; LANES];
@@ -86,7 +87,7 @@ pub fn sum_of_pairs(a: &[f32], b: &[f32], f: impl Fn(f32, f32) -> f32) -> f32 {
 /// `out += weight * row` for all rows, some channels at a time, so that sums stay in registers.
 #[inline(always)]
 pub fn add_weighted<'a>(out: &mut [f32], rows: impl Iterator<Item = (&'a [f32], f32)> + Clone) {
-    // One sum waits for the one before; four at a time do not wait.
+    // Four independent sums, so that additions need not wait for each other.
     const WIDE: usize = 4 * LANES;
     let wide = out.len() / WIDE * WIDE;
     for first in (0..wide).step_by(WIDE) {
@@ -114,7 +115,7 @@ fn add_weighted_at<'a, const N: usize>(
 ) {
     let mut sums = [0.0; N];
     for (row, weight) in rows {
-        let row: &[f32; N] = row[first..].first_chunk().expect("as many channels");
+        let row: &[f32; N] = row[first..].first_chunk().expect("rows have as many channels");
         for (sum, value) in sums.iter_mut().zip(row) {
             *sum += weight * value;
         }

@@ -1,12 +1,12 @@
-//! The most probable words of a row of logits, and what makes probabilities of logits.
+//! The most probable words of a row of logits, and the sum that turns logits into probabilities.
 //!
-//! Logits come in stretches and are looked at once, while they are still near the processor: a row
-//! of a whole vocabulary never has to exist.
+//! Logits come in tiles and are examined once, while they are still in the cache: a row of a whole
+//! vocabulary never has to exist.
 
 use super::softmax::{exp, maximum};
 use super::{sum_of, vectorised};
 
-/// Which words a search wants to know of.
+/// Which words a search asks for.
 #[derive(Clone, Copy, Debug)]
 pub struct Wanted<'a> {
     /// How many.
@@ -17,12 +17,12 @@ pub struct Wanted<'a> {
     pub only: Option<u32>,
 }
 
-/// Which words the logits of a stretch belong to.
+/// Which words the logits of a tile belong to.
 #[derive(Clone, Copy, Debug)]
 pub enum Words<'a> {
-    /// One after the other, from this one on.
+    /// Consecutive words, from this one on.
     From(usize),
-    /// These, in ascending order.
+    /// These words, in ascending order.
     Listed(&'a [u32]),
 }
 
@@ -53,11 +53,11 @@ pub struct MostProbable {
     sum: f64,
     /// Words and their logits.
     best: Vec<(u32, f32)>,
-    /// A logit that is not above this is not among the best.
+    /// Only a logit above this can be among the best.
     threshold: f32,
 }
 
-/// Logits that are passed over together if none of them is of interest.
+/// Logits that are skipped together if none of them is large enough.
 const CHUNK: usize = 128;
 
 impl Default for MostProbable {
@@ -100,7 +100,7 @@ impl MostProbable {
         found
     }
 
-    /// The logarithm of what the exponentials of all logits add up to, the forbidden included.
+    /// The logarithm of the sum of the exponentials of all logits, including forbidden words.
     pub fn total(&self) -> f32 {
         self.largest + self.sum.ln() as f32
     }
@@ -117,7 +117,7 @@ impl MostProbable {
         *self = Self { best, ..Self::default() };
     }
 
-    /// Looks at the logits of some words.
+    /// Examines the logits of some words.
     #[inline(always)]
     pub fn look(&mut self, words: Words<'_>, logits: &[f32], wanted: &Wanted<'_>) {
         let largest = maximum(logits);
@@ -165,7 +165,7 @@ impl MostProbable {
         }
     }
 
-    /// Sorts and cuts.
+    /// Sorts and truncates.
     pub fn finish(&mut self, wanted: &Wanted<'_>) {
         self.best.sort_unstable_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
         self.best.truncate(wanted.count);

@@ -52,7 +52,7 @@ pub fn forward(
     weights
 }
 
-/// What sparsemax subtracts: the largest `k` scores that exceed `(their sum - 1) / k` share one.
+/// What sparsemax subtracts: `(sum - 1) / k` of the largest `k` scores, all of which exceed it.
 fn threshold(scores: &[f32], lane: Lane, sorted: &mut Vec<f32>) -> f32 {
     sorted.clear();
     sorted.extend(lane.places().map(|place| scores[place]));
@@ -70,7 +70,7 @@ fn threshold(scores: &[f32], lane: Lane, sorted: &mut Vec<f32>) -> f32 {
     threshold
 }
 
-/// The way back, from the weights: what a distribution gains in one place it loses in others.
+/// The backward pass, from the weights.
 pub fn backward(
     gradient: &[f32],
     weights: &[f32],

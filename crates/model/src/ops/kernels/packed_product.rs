@@ -2,22 +2,22 @@
 //!
 //! In decoding, a step multiplies a handful of rows with every weight of the network. Packing a
 //! weight for each product, as general routines do, would cost more than the product. Here a
-//! weight lies in panels of two vectors of output columns, each panel one stream to read from start
-//! to end, and several rows at a time meet it in registers: as many as there are registers for.
+//! weight is stored in panels of two vectors of output columns. Each panel is read sequentially
+//! from start to end, and multiplied with as many rows at a time as there are registers for.
 
 use std::ops::Range;
 
 use abridge_machine::{AHEAD, CACHE_LINE, Instructions, prefetch, vectorised};
 
-/// Rows that share the reading of a panel: with two vectors each, they fill the sixteen registers
-/// of AVX2.
+/// Rows that are multiplied with a panel at a time: with two vectors each, they fill the sixteen
+/// registers of AVX2.
 const ROWS: usize = 6;
 /// The same for the thirty-two registers of AVX-512.
 const MANY_ROWS: usize = 12;
-/// Inputs that are walked over together.
+/// Inputs that are processed together.
 const STRETCH: usize = 32;
-/// Columns of a tile, a multiple of those of a panel: the weights and results of one stay in the
-/// second cache while all rows meet them.
+/// Columns of a tile, a multiple of those of a panel: the weights and results of a tile stay in the
+/// second-level cache for all rows.
 pub const TILE: usize = 512;
 
 /// `[inputs, outputs]` and a bias.
@@ -27,9 +27,9 @@ pub struct PackedMatrix {
     outputs: usize,
     /// Output columns of a panel: two vectors of this processor.
     columns: usize,
-    /// `[outputs / columns, inputs, columns]`; the last panel is filled up with zeros.
+    /// `[outputs / columns, inputs, columns]`; the last panel is padded with zeros.
     panels: Vec<f32>,
-    /// Filled up likewise.
+    /// Padded likewise.
     bias: Vec<f32>,
 }
 
@@ -49,7 +49,7 @@ impl PackedMatrix {
         Self { inputs, outputs, columns, panels, bias }
     }
 
-    /// `x W + b` into `out`, which is made to fit.
+    /// `x W + b` into `out`, which is resized.
     ///
     /// # Shapes
     /// - x: `[rows, inputs]`, out: `[rows, outputs]`
@@ -62,7 +62,7 @@ impl PackedMatrix {
         self.outputs
     }
 
-    /// The matrix of some columns alone.
+    /// The matrix of the given columns.
     pub fn select(&self, columns: &[u32]) -> Self {
         let at = |i: usize, j: usize| {
             self.panels[panel_place(self.inputs, self.columns, i, columns[j] as usize)]
@@ -71,17 +71,17 @@ impl PackedMatrix {
         Self::new(self.inputs, columns.len(), at, &bias)
     }
 
-    /// Some columns of [`Self::multiply`]; they start where a panel does.
+    /// Some columns of [`Self::multiply`], from the start of a panel.
     ///
     /// # Shapes
     /// - x: `[rows, inputs]`, out: `[rows, columns]`
     pub fn multiply_columns(&self, x: &[f32], columns: Range<usize>, out: &mut Vec<f32>) {
         let rows = x.len() / self.inputs;
         assert_eq!(rows * self.inputs, x.len(), "whole rows");
-        assert!(columns.end <= self.outputs, "columns that are there");
+        assert!(columns.end <= self.outputs, "columns that exist");
         assert_eq!(columns.start % self.columns, 0, "the start of a panel");
         out.resize(rows * columns.len(), 0.0);
-        // One step for a product and a sum, where the processor has it.
+        // A fused multiply-add, if the processor has it.
         match Instructions::here() {
             Instructions::Avx512 => vectorised(
                 #[inline(always)]
@@ -131,7 +131,7 @@ impl PackedMatrix {
         }
     }
 
-    /// `N` rows with one panel. Loops over numbers of known size: only so do all sums stay in
+    /// `N` rows times one panel. Loops have constant bounds: only then do all sums stay in
     /// registers, which makes it three times as fast.
     #[allow(clippy::needless_range_loop, clippy::manual_memcpy, reason = "see above")]
     #[inline(always)]
@@ -147,8 +147,8 @@ impl PackedMatrix {
         let rows: [&[f32]; N] = std::array::from_fn(|row| &x[row * inputs..][..inputs]);
         let panel = weights;
         let weights = &weights.as_chunks::<COLUMNS>().0[..inputs];
-        // A few inputs at a time: checking for the end of each row at every input would load more
-        // often than it multiplies.
+        // A few inputs at a time: checking for the end of each row at every input would cost more
+        // loads than multiplications.
         let (stretches, rest) = weights.as_chunks::<STRETCH>();
         for (stretch, weights) in stretches.iter().enumerate() {
             let first = stretch * STRETCH;
@@ -168,7 +168,8 @@ impl PackedMatrix {
         for (i, weights) in (inputs - rest.len()..inputs).zip(rest) {
             add::<N, COLUMNS, FUSED>(&mut sums, std::array::from_fn(|row| rows[row][i]), weights);
         }
-        // A copy to walk over: what is indexed by a variable lies in memory, and the sums must not.
+        // A copy to index: an array that is indexed by a variable is in memory, and the sums must
+        // not be.
         let mut done = [[0.0f32; COLUMNS]; N];
         for row in 0..N {
             for column in 0..COLUMNS {
@@ -203,7 +204,7 @@ fn add<const N: usize, const COLUMNS: usize, const FUSED: bool>(
 }
 
 /// The entries `at(i, j)` of a matrix in panels `[outputs / columns, inputs, columns]`, the last one
-/// filled up with zeros.
+/// padded with zeros.
 pub fn pack<T: Copy + Default>(
     [inputs, outputs]: [usize; 2],
     columns: usize,
@@ -225,7 +226,7 @@ pub fn panel_place(inputs: usize, columns: usize, i: usize, j: usize) -> usize {
     (j / columns * inputs + i) * columns + j % columns
 }
 
-/// All columns in stretches of [`TILE`], for results that are looked at and forgotten.
+/// All columns in tiles of [`TILE`], for results that are examined and discarded.
 pub fn tiles(outputs: usize) -> impl Iterator<Item = Range<usize>> + use<> {
     (0..outputs).step_by(TILE).map(move |first| first..(first + TILE).min(outputs))
 }
@@ -252,7 +253,7 @@ mod tests {
             let at = |i: usize, j: usize| value(i * outputs + j + 5);
             let mut out = vec![7.0; 3];
             let matrix = PackedMatrix::new(inputs, outputs, at, &bias);
-            // What is left of a matrix whose first panel is passed over.
+            // The product without the first panel.
             let mut rest = Vec::new();
             let first = matrix.columns.min(outputs / matrix.columns * matrix.columns);
             matrix.multiply_columns(&x, first..outputs, &mut rest);
@@ -260,7 +261,7 @@ mod tests {
             prop_assert_eq!(out.len(), rows * outputs);
             let kept = out.chunks_exact(outputs).flat_map(|row| &row[first..]);
             prop_assert!(kept.eq(&rest));
-            // And every other column, as a matrix of its own.
+            // Every other column, as a separate matrix.
             let some: Vec<u32> = (0..outputs as u32).step_by(2).collect();
             matrix.select(&some).multiply(&x, &mut rest);
             let kept = out.chunks_exact(outputs).flat_map(|row| row.iter().step_by(2));

@@ -1,4 +1,4 @@
-//! How exact products are.
+//! The precision of products.
 
 use std::fmt;
 use std::str::FromStr;
@@ -6,11 +6,11 @@ use std::str::FromStr;
 use abridge_machine::bf16::Kind;
 use serde::{Deserialize, Serialize};
 
-/// How exact products are. Everything else, and all sums, are `f32`.
+/// The precision of products. Everything else, and all sums, are `f32`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ProductPrecision {
-    /// As the values are.
+    /// Single precision, like the values.
     #[default]
     F32,
     /// Operands of large products are rounded to bfloat16, with eight bits instead of 24: several
@@ -19,7 +19,7 @@ pub enum ProductPrecision {
 }
 
 impl ProductPrecision {
-    /// Whether it is as exact as can be.
+    /// Whether it is full precision.
     pub fn is_f32(&self) -> bool {
         *self == Self::F32
     }
@@ -37,7 +37,7 @@ impl FromStr for ProductPrecision {
         match name {
             "f32" => Ok(Self::F32),
             "bf16" => Ok(Self::Bf16),
-            other => Err(format!("there is no precision {other:?}; there are f32 and bf16")),
+            other => Err(format!("there is no precision {other:?}; choose f32 or bf16")),
         }
     }
 }

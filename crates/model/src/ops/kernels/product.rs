@@ -1,4 +1,4 @@
-//! Products of matrices that lie in slices, with any distance between rows.
+//! Products of matrices in slices, with any distance between rows.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -10,16 +10,17 @@ pub use abridge_machine::product::{Matrix, MatrixMut, Output};
 use super::bf16_product::bf16_product;
 use super::precision::ProductPrecision;
 
-/// How matrix products are computed. A model hands it to its layers, and these to their operations.
+/// How matrix products are computed. A model passes it to its layers, and these to their
+/// operations.
 #[derive(Clone, Debug, Default)]
 pub struct Products {
-    /// How exact they are.
+    /// Their precision.
     pub precision: ProductPrecision,
     /// Counts them, for benchmarks.
     pub tally: Option<Arc<Tally>>,
 }
 
-/// What products have cost, over all threads.
+/// The cost of products so far, over all threads.
 #[derive(Debug, Default)]
 pub struct Tally {
     operations: AtomicU64,
@@ -37,7 +38,7 @@ impl Tally {
         Duration::from_nanos(self.nanoseconds.load(Ordering::Relaxed))
     }
 
-    /// Begins again.
+    /// Resets the counts.
     pub fn clear(&self) {
         self.operations.store(0, Ordering::Relaxed);
         self.nanoseconds.store(0, Ordering::Relaxed);
@@ -49,7 +50,7 @@ impl Tally {
     }
 }
 
-/// Below this many multiplications a product is not worth the rounding of its operands.
+/// Below this many multiplications it is not worth rounding the operands of a product.
 const WORTH_ROUNDING: usize = 1 << 20;
 
 impl Products {
@@ -76,7 +77,7 @@ impl Products {
         assert_eq!(
             (a.rows(), b.rows(), b.columns()),
             (rows, inner, columns),
-            "shapes of a product fit"
+            "the shapes of a product must fit"
         );
         if rows == 0 || columns == 0 {
             return;
@@ -100,8 +101,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_large_products_are_rounded_and_only_where_they_are_told_to() {
-        // 1 + 2^-12 has no bfloat16 of its own.
+    fn only_large_products_are_rounded_and_only_on_request() {
+        // 1 + 2^-12 is not representable in bfloat16.
         let value = 1.0 + 2f32.powi(-12);
         let product = |size: usize, precision| {
             let tally = Arc::new(Tally::default());

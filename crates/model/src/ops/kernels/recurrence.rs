@@ -7,12 +7,12 @@ use super::activation::sigmoid;
 use super::vectorised;
 use crate::packed::Segments;
 
-/// What goes in, `[rows, width]` each.
+/// The inputs, `[rows, width]` each.
 #[derive(Clone, Copy, Debug)]
 pub struct Recurrence<'a> {
     /// What a cell would become if it forgot everything.
     pub candidates: &'a [f32],
-    /// What is kept of the cell before, as scores.
+    /// How much of the previous cell is kept, as scores.
     pub forget: &'a [f32],
     /// Which rows follow each other.
     pub segments: &'a Segments,
@@ -20,7 +20,7 @@ pub struct Recurrence<'a> {
     pub width: usize,
 }
 
-/// One more word: the next cell from the one before.
+/// The next cell from the previous one.
 #[inline(always)]
 pub fn next_cell(before: f32, candidate: f32, forget: f32) -> f32 {
     let keep = sigmoid(forget);
@@ -60,7 +60,7 @@ impl Recurrence<'_> {
         let width = self.width;
         let mut of_candidates = vec![0.0; cells.len()];
         let mut of_forget = vec![0.0; cells.len()];
-        // What reaches a cell from the one after it.
+        // The gradient that reaches a cell from the next one.
         let mut later = vec![0.0; width];
         vectorised(
             #[inline(always)]

@@ -3,7 +3,7 @@
 use super::{sum_of, sum_of_pairs, vectorised};
 use crate::dropout::DropoutMask;
 
-/// What the way back needs.
+/// What the backward pass needs.
 #[derive(Clone, Debug, Default)]
 pub struct Normed {
     /// The rows before gain and bias, `[rows, width]`.
@@ -12,18 +12,18 @@ pub struct Normed {
     pub scale: Vec<f32>,
 }
 
-/// The input of both ways.
+/// The input of the forward and the backward pass.
 #[derive(Clone, Copy, Debug)]
 pub struct Norm<'a> {
     /// `[width]`
     pub gain: &'a [f32],
-    /// What is dropped of the update.
+    /// The dropout of the update.
     pub dropout: Option<DropoutMask>,
     /// Added to the variance.
     pub epsilon: f32,
 }
 
-/// Returns the rows and what the way back needs. An empty update means none.
+/// Returns the rows and what the backward pass needs. An empty update means none.
 pub fn forward(
     residual: &[f32],
     update: &[f32],
@@ -79,7 +79,7 @@ pub fn forward(
     (rows, normed)
 }
 
-/// `LayerNorm(x + update)` in place, where nothing has to be kept. An empty update means none.
+/// `LayerNorm(x + update)` in place, if nothing has to be kept. An empty update means none.
 pub fn in_place(x: &mut [f32], update: &[f32], gain: &[f32], bias: &[f32], epsilon: f32) {
     let width = gain.len();
     vectorised(
@@ -101,7 +101,7 @@ pub fn in_place(x: &mut [f32], update: &[f32], gain: &[f32], bias: &[f32], epsil
     );
 }
 
-/// The gradients of everything that went in.
+/// The gradients of all inputs.
 #[derive(Debug)]
 pub struct NormGradients {
     /// `[rows, width]`
@@ -114,7 +114,8 @@ pub struct NormGradients {
     pub bias: Vec<f32>,
 }
 
-/// The way back. With `x̂` the standard row and `t = gain * gradient`, the row's gradient is
+/// The backward pass. With `x̂` the standardised row and `t = gain * gradient`, the row's gradient
+/// is
 /// `(t - mean(t) - x̂ mean(t x̂)) / deviation`.
 pub fn backward(gradient: &[f32], normed: &Normed, norm: Norm<'_>) -> NormGradients {
     let width = norm.gain.len();

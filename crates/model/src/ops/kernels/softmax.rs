@@ -1,11 +1,11 @@
-//! Exponentials and what is made of them.
+//! The exponential function, softmax and their relatives.
 
 use super::{LANES, ROUND, halved, sum_of};
 
-/// `exp(x)` to within two units in the last place, in operations that fill vectors.
+/// `exp(x)` to within two units in the last place, in operations that vectorise.
 ///
-/// `x = n ln 2 + r` with a whole `n` and `|r| <= ln 2 / 2`; a polynomial of degree six gives
-/// `exp(r)`, and `n` goes into the exponent. Below -87 the result is the smallest normal number.
+/// `x = n ln 2 + r` with an integer `n` and `|r| <= ln 2 / 2`; a polynomial of degree six gives
+/// `exp(r)`, and `n` is added to the exponent. Below -87 the result is the smallest normal number.
 #[inline(always)]
 pub fn exp(x: f32) -> f32 {
     // ln 2 in two parts, the first with few bits, so that `n * HIGH` is exact.
@@ -15,7 +15,7 @@ pub fn exp(x: f32) -> f32 {
     let shifted = x * std::f32::consts::LOG2_E + ROUND;
     let n = shifted - ROUND;
     let r = (x - n * HIGH) - n * LOW;
-    // Taylor coefficients, slightly moved to spread the error over the interval.
+    // Taylor coefficients, slightly adjusted to spread the error over the interval.
     let mut p = 1.987_569_1e-4;
     p = p * r + 1.398_2e-3;
     p = p * r + 8.333_452e-3;
@@ -23,7 +23,7 @@ pub fn exp(x: f32) -> f32 {
     p = p * r + 1.666_666_6e-1;
     p = p * r + 0.5;
     let y = p * r * r + r + 1.0;
-    // The last bits of the shifted number are `n`; the others go over the edge.
+    // The last bits of the shifted number are `n`; the others are shifted out.
     f32::from_bits(y.to_bits().wrapping_add(shifted.to_bits() << 23))
 }
 
@@ -66,12 +66,12 @@ pub fn softmax(scores: &mut [f32]) {
     }
 }
 
-/// [`softmax`] of the first `count` scores, which end in the last of the lanes; what lies beyond
-/// must not be larger than all of them, and becomes zero. No rest is walked over number by number,
-/// which with some tens of scores would be most of the time.
+/// [`softmax`] of the first `count` scores, which end within the last group of lanes; values beyond
+/// them must not exceed their maximum, and become zero. There is no scalar loop over a remainder,
+/// which with some tens of scores would take most of the time.
 #[inline(always)]
 pub fn softmax_in_lanes(scores: &mut [[f32; LANES]], count: usize) {
-    /// From the right place on, ones for what counts and zeros for what lies beyond.
+    /// A window of this has ones for valid lanes and zeros for those beyond.
     const COUNTS: [f32; 2 * LANES] = {
         let mut counts = [0.0; 2 * LANES];
         let mut lane = 0;

@@ -3,7 +3,7 @@
 use super::product::{Matrix, MatrixMut, Output, Products};
 use crate::packed::Segments;
 
-/// The input of both ways.
+/// The input of the forward and the backward pass.
 #[derive(Clone, Copy, Debug)]
 pub struct WeightedRows<'a> {
     /// `[rows, width]`

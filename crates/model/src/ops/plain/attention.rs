@@ -1,4 +1,4 @@
-//! Attention between packed segments by way of padded rectangles, one for each range of lengths.
+//! Attention between packed segments via padded rectangles, one for each range of lengths.
 
 use burn::tensor::activation::softmax;
 use burn::tensor::{Bool, Device, Int, Tensor, TensorData};
@@ -34,7 +34,7 @@ struct Bucket {
     hidden: Option<Tensor<4, Bool>>,
 }
 
-/// A bucket takes a shorter segment only while that is at least this share of its longest.
+/// A bucket takes a shorter segment only if that is at least this share of its longest.
 const MIN_FILL: f64 = 0.7;
 /// Buckets smaller than this cost more in calls than they save in padding.
 const MIN_BUCKET: usize = 8;
@@ -201,7 +201,7 @@ fn over_buckets(input: AttentionInput<'_>, mut watch: impl FnMut(&Bucket, Tensor
     Tensor::cat(outputs, 0).select(0, layout.restore.clone())
 }
 
-/// Scaled dot-product attention of rectangles: what the queries bring back, and the weights.
+/// Scaled dot-product attention of rectangles: the output, and the weights.
 ///
 /// # Shapes
 /// - query: `[size, heads, queries, head width]`, key: `[size, heads, head width, keys]`,

@@ -1,5 +1,5 @@
-//! The operations on tensors of the engine: they run on every device, and are the truth that the
-//! fused ones are compared with.
+//! The operations on tensors of the engine: they run on every device, and are the reference for the
+//! fused ones.
 
 mod attention;
 mod loss;

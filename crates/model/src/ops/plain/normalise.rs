@@ -1,4 +1,4 @@
-//! Scores become weights that add up to one: over the row, or over the segment.
+//! Turns scores into weights that add up to one: over the row, or over the segment.
 
 use burn::tensor::activation::{relu, softmax};
 use burn::tensor::{Bool, Int, Tensor};
@@ -42,7 +42,7 @@ fn normalise<const D: usize>(
 ///
 /// The support (which weights are not zero) comes from the sorted scores; given the support, the
 /// weights are `z - tau` with `tau = (sum of z over the support - 1) / size of the support`. The
-/// support is constant almost everywhere, so it takes no part in the gradient.
+/// support is constant almost everywhere, so it does not contribute to the gradient.
 fn sparsemax<const D: usize>(scores: Tensor<D>, dimension: usize) -> Tensor<D> {
     let device = scores.device();
     let fixed = scores.clone().detach();
@@ -87,7 +87,7 @@ mod tests {
     }
 
     #[test]
-    fn segments_are_normalised_on_their_own() {
+    fn segments_are_normalised_separately() {
         let device = Device::flex();
         let segments = Segments::from_lengths([2, 1, 0, 3]);
         for normaliser in [Normaliser::Sparsemax, Normaliser::Softmax] {

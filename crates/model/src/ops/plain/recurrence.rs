@@ -1,4 +1,4 @@
-//! A simpler simple recurrent unit, one word of all segments after the other.
+//! A simpler simple recurrent unit, word by word over all segments.
 
 use burn::tensor::Tensor;
 use burn::tensor::activation::{relu, sigmoid};

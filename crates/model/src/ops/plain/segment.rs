@@ -47,7 +47,7 @@ impl Padding {
         packed.select(0, self.rows.clone()).reshape([self.segments, self.longest, channels])
     }
 
-    /// The way back.
+    /// The inverse of [`Self::pad`].
     pub fn unpad(&self, padded: Tensor<3>) -> Tensor<2> {
         let channels = padded.dims()[2];
         padded.reshape([self.segments * self.longest, channels]).select(0, self.restore.clone())
@@ -88,7 +88,7 @@ pub fn sum_over_segments(states: Tensor<2>, segments: &Segments, factors: &[f64]
 
 /// The largest value of each channel over each segment of at most `window` rows.
 ///
-/// With `zero_fill`, a segment of fewer rows counts zeros for those it lacks.
+/// With `zero_fill`, the missing rows of a shorter segment count as zeros.
 ///
 /// # Shapes
 /// - states: `[rows, width]`
@@ -116,7 +116,7 @@ pub fn max_over_segments(
         .reshape([segments.len(), width])
 }
 
-/// Each segment of at most `window` rows as one long row, filled up with zeros.
+/// Each segment of at most `window` rows as one long row, padded with zeros.
 ///
 /// # Shapes
 /// - states: `[rows, width]`

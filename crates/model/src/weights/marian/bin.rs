@@ -10,7 +10,7 @@
 //! ```
 //!
 //! All numbers are little-endian. The data of an item may be longer than its values: Marian rounds
-//! lengths up, and what it leaves there means nothing.
+//! lengths up, and the rest is meaningless.
 
 use std::path::Path;
 
@@ -23,7 +23,7 @@ use crate::weights::broken;
 const VERSION: u64 = 1;
 const INT8: u64 = 0x101;
 const F32: u64 = 0x404;
-/// Eight bits with one multiplier, in an order that suits no processor in particular.
+/// Eight bits with one multiplier, in an order that does not depend on the processor.
 const INTGEMM8: u64 = 0x4101;
 const HEADER: usize = 32;
 
@@ -38,7 +38,9 @@ fn parse(path: &Path, bytes: &[u8]) -> Result<Items, String> {
     let mut input = Input { rest: bytes };
     let version = input.number()?;
     if version != VERSION {
-        return Err(format!("version {version} of Marian's format, but only {VERSION} is known"));
+        return Err(format!(
+            "version {version} of Marian's format, but only version {VERSION} is supported"
+        ));
     }
     let count = input.number()?;
     if count > (input.rest.len() / HEADER) as u64 {
@@ -73,7 +75,7 @@ fn parse(path: &Path, bytes: &[u8]) -> Result<Items, String> {
     let total = headers.iter().try_fold(0u64, |sum, header| sum.checked_add(header[3]));
     if total != Some(input.rest.len() as u64) {
         return Err(format!(
-            "its items are {} bytes long together, but {} follow the header; it was cut off or \
+            "its items take {} bytes together, but {} follow the header; it was cut off or \
              changed",
             total.map_or("countless".into(), |total| total.to_string()),
             input.rest.len()
@@ -84,7 +86,7 @@ fn parse(path: &Path, bytes: &[u8]) -> Result<Items, String> {
         let data = input.take(length)?;
         if Items::is_text(&name) {
             if kind != INT8 {
-                return Err(format!("item {name} is a text, but of type {kind:#x}"));
+                return Err(format!("item {name} should be text, but has type {kind:#x}"));
             }
             items.set_text(data)?;
             continue;
@@ -97,7 +99,7 @@ fn parse(path: &Path, bytes: &[u8]) -> Result<Items, String> {
             F32 => single(data, count),
             INTGEMM8 => {
                 items.is_int8 = true;
-                whole(data, count, &name, &shape)?
+                quantised(data, count, &name, &shape)?
             }
             other => return Err(unknown_type(&name, other)),
         };
@@ -114,9 +116,9 @@ fn single(data: &[u8], count: usize) -> Option<Vec<f32>> {
     Some(values.iter().map(|&value| f32::from_le_bytes(value)).collect())
 }
 
-/// Integers over the multiplier that follows them. All matrices but tables of words are stored
+/// Integers, divided by the multiplier that follows them. All matrices except embeddings are stored
 /// transposed.
-fn whole(
+fn quantised(
     data: &[u8],
     count: usize,
     name: &str,
@@ -129,7 +131,7 @@ fn whole(
         return Err(format!("item {name} has the multiplier {multiplier}"));
     }
     let &[rows, columns] = shape else {
-        return Err(format!("item {name} is of 8 bits, but not a matrix: {shape:?}"));
+        return Err(format!("item {name} is 8-bit, but not a matrix: {shape:?}"));
     };
     let value = |byte: u8| f32::from(byte.cast_signed()) / multiplier;
     if name.ends_with("Wemb") {
@@ -161,7 +163,7 @@ struct Input<'a> {
 impl<'a> Input<'a> {
     fn take(&mut self, count: u64) -> Result<&'a [u8], String> {
         let left = self.rest.len();
-        let cut = || format!("truncated: {count} bytes are announced, but {left} are left");
+        let cut = || format!("truncated: {count} bytes are expected, but {left} are left");
         let count = usize::try_from(count).map_err(|_| cut())?;
         let (taken, rest) = self.rest.split_at_checked(count).ok_or_else(cut)?;
         self.rest = rest;
@@ -266,7 +268,7 @@ mod tests {
         let negative = [("bias", F32, &[-3][..], floats(&[1.0]))];
         assert!(problem(&file(&negative)).contains("a size of -3"));
         let twice = [("b", F32, &[1][..], floats(&[1.0])), ("b", F32, &[1][..], floats(&[1.0]))];
-        assert!(problem(&file(&twice)).contains("item b is there twice"));
+        assert!(problem(&file(&twice)).contains("item b occurs twice"));
         let not_finite = [("b", F32, &[1][..], floats(&[f32::NAN]))];
         assert!(problem(&file(&not_finite)).contains("not finite"));
         let packed = [("W", 0x1_4101, &[1, 1][..], vec![0; 8])];

@@ -31,7 +31,7 @@ impl Items {
         name == OPTIONS
     }
 
-    /// Whether an item is of no use here: how far Marian's own integer products may reach.
+    /// Whether an item is not used here: the input multipliers of Marian's own integer products.
     pub fn is_unused(name: &str) -> bool {
         name.ends_with("_QuantMultA")
     }
@@ -50,7 +50,7 @@ impl Items {
         self.text.as_deref()
     }
 
-    /// Adds a parameter, whose values are as many as its shape says.
+    /// Adds a parameter, whose number of values fits its shape.
     pub fn insert(
         &mut self,
         name: String,
@@ -61,7 +61,7 @@ impl Items {
             return Err(format!("item {name} has values that are not finite"));
         }
         if self.tensors.contains_key(&name) {
-            return Err(format!("item {name} is there twice"));
+            return Err(format!("item {name} occurs twice"));
         }
         self.tensors.insert(name, (shape, values));
         Ok(())

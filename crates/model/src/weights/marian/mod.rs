@@ -1,8 +1,7 @@
-//! Models of Marian, `.bin` (as Firefox has them) and `.npz`.
+//! Marian models, `.bin` (as Firefox has them) and `.npz`.
 //!
-//! Both hold named items and, as one of them, the options of the network. All that a network of
-//! theirs needs is a value of [`ModelConfig`](crate::ModelConfig); what is not known is refused by
-//! name.
+//! Both hold named items, one of which holds the options of the network. Every supported network is
+//! a value of [`ModelConfig`](crate::ModelConfig); an unsupported option is refused by name.
 
 mod bin;
 mod items;
@@ -23,13 +22,13 @@ use super::{Stored, WeightPrecision, broken};
 use crate::Result;
 
 impl ForeignModel {
-    /// Reads a Marian model, `.bin` or `.npz`; `options` are Marian's, for a file that has none in
-    /// it.
+    /// Reads a Marian model, `.bin` or `.npz`; `options` are Marian's, for a file that does not
+    /// contain them.
     pub fn marian(path: &Path, options: Option<&str>) -> Result<Self> {
         let is_npz = path.extension().is_some_and(|extension| extension == "npz");
         let items = if is_npz { npz::read(path)? } else { bin::read(path)? };
         let text = items.text().or(options).ok_or_else(|| {
-            broken(path, "it has no options in it; put Marian's NAME.yml beside it")
+            broken(path, "it contains no options; put Marian's NAME.yml beside it")
         })?;
         let yaml = Yaml::parse(text)
             .map_err(|problem| broken(path, format!("Marian's options: {problem}")))?;

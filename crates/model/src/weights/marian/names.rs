@@ -39,7 +39,7 @@ pub(super) fn marian_name(name: &str, config: &ModelConfig) -> Option<String> {
         Some((_, theirs)) => (*theirs).to_owned(),
         None => sublayer_part(part, norm)?,
     };
-    // What stands in place of the decoder's self-attention has its normalisation.
+    // The recurrent unit takes over the normalisation of the decoder's self-attention.
     let is_recurrent = side == "decoder" && config.autoregression == Autoregression::Ssru;
     let theirs = if is_recurrent { theirs.replace("self_Wo", "rnn_ffn") } else { theirs };
     Some(format!("{side}_l{layer}_{theirs}"))

@@ -12,11 +12,11 @@ use crate::weights::broken;
 
 /// More items than any model has.
 const MOST_ITEMS: usize = 100_000;
-/// Weights hardly compress; an archive that grows by more than this is made to fill the memory.
+/// Weights hardly compress; an archive that expands more than this is made to fill the memory.
 const MOST_GROWTH: u64 = 64;
-/// Growth is not limited below this: small archives of small models.
+/// Expansion is not limited below this, for small archives of small models.
 const SMALL: u64 = 1 << 20;
-/// The header of an array is a line.
+/// The header of an array is one line.
 const LONGEST_HEADER: usize = 4096;
 
 /// Reads an `.npz` file.
@@ -39,7 +39,7 @@ fn parse<R: Read + std::io::Seek>(
         return Err(format!("{} items, more than any model has", archive.len()));
     }
     if archive.has_overlapping_files().map_err(damaged)? {
-        return Err("items of the archive overlap; it was made to do harm".into());
+        return Err("items of the archive overlap; it is malicious".into());
     }
     let allowed = size.saturating_mul(MOST_GROWTH).max(SMALL);
     let mut left = allowed;
@@ -48,7 +48,7 @@ fn parse<R: Read + std::io::Seek>(
         let mut entry = archive.by_index(index).map_err(damaged)?;
         let name = entry.name().map_err(damaged)?.into_owned();
         let Some(name) = name.strip_suffix(".npy").map(str::to_owned) else {
-            return Err(format!("{name} is in it, which is not an array of numpy"));
+            return Err(format!("it contains {name}, which is not a numpy array"));
         };
         let stated = entry.size();
         left = left.checked_sub(stated).ok_or_else(|| {
@@ -71,7 +71,7 @@ fn parse<R: Read + std::io::Seek>(
             }
             Array { kind: Kind::Bytes, .. } => {
                 return Err(format!(
-                    "{name} has elements of 8 bits, but weights are in single precision (<f4)"
+                    "{name} has 8-bit elements, but weights are in single precision (<f4)"
                 ));
             }
         }
@@ -91,13 +91,13 @@ struct Array {
 }
 
 impl Array {
-    /// Reads an array; `stated` is how long the archive says that it is.
+    /// Reads an array; `stated` is its length according to the archive.
     fn read(input: &mut impl Read, stated: u64) -> Result<Self, String> {
         let failed = |error: std::io::Error| format!("cannot be read: {error}");
         let mut start = [0; 8];
         input.read_exact(&mut start).map_err(failed)?;
         let Some([major, _]) = start.strip_prefix(b"\x93NUMPY") else {
-            return Err("not an array of numpy".into());
+            return Err("not a numpy array".into());
         };
         let (length, width) = if *major == 1 {
             let mut length = [0; 2];
@@ -156,9 +156,7 @@ fn parse_header(header: &str) -> Result<(Kind, Vec<usize>), String> {
         }
     };
     if !after("fortran_order").ok_or_else(wrong)?.starts_with("False") {
-        return Err(
-            "its columns come before its rows (fortran_order), which Marian never writes".into()
-        );
+        return Err("it is in column-major order (fortran_order), which Marian never writes".into());
     }
     let shape = after("shape").and_then(|rest| rest.strip_prefix('(')?.split(')').next());
     let sizes = shape.ok_or_else(wrong)?.split(',').map(str::trim).filter(|size| !size.is_empty());
@@ -231,12 +229,12 @@ mod tests {
         let one = floats(&[1.0]);
         assert!(problem("a.txt", one.clone()).contains("a.txt"));
         assert!(problem("a.npy", npy("<f8", "(1,)", &one)).contains("a: its elements are of type"));
-        assert!(problem("a.npy", npy("|i1", "(4,)", &one)).contains("8 bits"));
+        assert!(problem("a.npy", npy("|i1", "(4,)", &one)).contains("8-bit"));
         assert!(problem("a.npy", npy("<f4", "(2,)", &one)).contains("the shape [2] needs"));
         let huge = format!("({0}, {0})", u32::MAX);
         assert!(problem("a.npy", npy("<f4", &huge, &one)).contains("too large"));
         assert!(problem("a.npy", npy("<f4", "(-1,)", &one)).contains("cannot be read"));
-        assert!(problem("a.npy", b"no array".to_vec()).contains("not an array"));
+        assert!(problem("a.npy", b"no array".to_vec()).contains("not a numpy array"));
         let nan = npy("<f4", "(1,)", &floats(&[f32::NAN]));
         assert!(problem("a.npy", nan).contains("not finite"));
         let rows = npy("<f4", "(1,)", &one);

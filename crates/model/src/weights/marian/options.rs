@@ -9,7 +9,7 @@ use crate::{ModelConfig, ModelSize, Preset, Result};
 
 /// What Marian adds to the variance in layer normalisations.
 const NORM_EPSILON: f64 = 1e-6;
-/// Sinusoids have no end; sentences of translation models have.
+/// Sinusoidal positions have no limit, but a configuration does.
 const LONGEST_SENTENCE: usize = 1024;
 
 /// Options that change nothing in a network that is not being trained, or that are read below.
@@ -46,7 +46,7 @@ pub(super) struct Options<'a> {
     pub path: &'a Path,
 }
 
-/// Which tables of words a model has.
+/// Which embedding tables a model has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Tables {
     /// One for source, target and output.
@@ -56,7 +56,7 @@ pub(super) enum Tables {
 }
 
 impl Options<'_> {
-    /// The configuration and the tables of words; the sizes of the vocabularies are Marian's.
+    /// The configuration and the embedding tables; the sizes of the vocabularies are Marian's.
     pub fn config(&self) -> Result<(ModelConfig, Tables)> {
         self.refuse_other_parts()?;
         let tables = self.tables()?;
@@ -87,7 +87,7 @@ impl Options<'_> {
     fn refuse_other_parts(&self) -> Result<()> {
         self.only("type", "transformer", &["transformer"])?;
         let Yaml::Map(entries) = self.yaml else {
-            return Err(self.refuse("Marian's options are not a list of keys and values"));
+            return Err(self.refuse("Marian's options are not a mapping of keys to values"));
         };
         let is_other = |key: &str| {
             (key.starts_with("transformer-") && !KNOWN.contains(&key)) || ABSENT.contains(&key)
@@ -99,14 +99,13 @@ impl Options<'_> {
                 Yaml::Map(entries) => entries.is_empty(),
             };
             if !is_off {
-                return Err(self.refuse(format!(
-                    "its option {key} asks for a part that abridge does not have"
-                )));
+                return Err(self
+                    .refuse(format!("its option {key} needs a part that abridge does not have")));
             }
         }
         for kind in self.yaml.get("input-types").map_or(&[][..], Yaml::list) {
             if kind.text() != Some("sequence") {
-                return Err(self.refuse("its option input-types asks for input other than text"));
+                return Err(self.refuse("its option input-types needs input other than text"));
             }
         }
         for depth in ["transformer-ffn-depth", "transformer-decoder-ffn-depth"] {
@@ -115,7 +114,7 @@ impl Options<'_> {
         self.only("transformer-ffn-depth", "2", &["2"])
     }
 
-    /// Dropout as in its training; of a student usually none. Nothing but training needs it.
+    /// Dropout as in its training, usually none for a student. Only training uses it.
     fn dropout(&self) -> f64 {
         let option = self.yaml.get("transformer-dropout").and_then(Yaml::text);
         let rate = option.and_then(|text| text.parse().ok()).unwrap_or(0.0);
@@ -166,7 +165,7 @@ impl Options<'_> {
             ("", "an", "", "") => Ok(NormPosition::After),
             ("n", "a", "n", "") => Ok(NormPosition::Before),
             _ => Err(self.refuse(format!(
-                "its layers normalise in an order that is not known (transformer-preprocess \
+                "its layers normalise in an unsupported order (transformer-preprocess \
                  {before:?}, transformer-postprocess {after:?}, transformer-postprocess-top \
                  {top:?}, transformer-postprocess-emb {embedding:?})"
             ))),
@@ -189,7 +188,8 @@ impl Options<'_> {
             return Ok(());
         }
         let known = known.join(", ");
-        Err(self.refuse(format!("its option {key} is {value:?}, but abridge only has: {known}")))
+        Err(self
+            .refuse(format!("its option {key} is {value:?}, but abridge supports only: {known}")))
     }
 
     fn text(&self, key: &str, default: &'static str) -> &str {
@@ -269,7 +269,7 @@ ulr: false
     }
 
     #[test]
-    fn what_there_is_not_is_refused_by_name() {
+    fn unsupported_options_are_refused_by_name() {
         for (from, to, named) in [
             ("type: transformer", "type: s2s", "\"s2s\""),
             ("no-projection: false", "no-projection: true", "transformer-no-projection"),
@@ -278,7 +278,7 @@ ulr: false
             ("dec-cell: ssru", "dec-cell: lstm", "dec-cell is \"lstm\""),
             ("autoreg: rnn", "autoreg: average-attention", "average-attention"),
             ("activation: relu", "activation: tanh", "\"tanh\""),
-            ("process: dan", "process: nda", "an order that is not known"),
+            ("process: dan", "process: nda", "an unsupported order"),
             ("tied-embeddings-all: true", "skip: true", "tied"),
             ("[32000, 32000]", "[32000]", "dim-vocabs"),
             ("enc-depth: 6", "enc-depth: six", "enc-depth is not a number"),

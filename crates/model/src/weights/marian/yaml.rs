@@ -1,17 +1,17 @@
 //! The YAML that Marian writes: its options, and vocabularies.
 //!
 //! Scalars stay text, because only the caller knows whether `1` is a number or a word. Anchors and
-//! aliases, by which a short file becomes an endless one, are refused.
+//! aliases, which can expand a short file without limit, are refused.
 
 use saphyr_parser::{Event, Parser};
 
-/// Deeper than any file of Marian's.
+/// Deeper than any Marian file.
 const DEEPEST: usize = 16;
 
 /// A value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Yaml {
-    /// A number, a truth value or a text, as it is written.
+    /// A number, a boolean or a text, as it is written.
     Scalar(String),
     /// A list.
     List(Vec<Yaml>),
@@ -89,7 +89,7 @@ impl<'a> Events<'a> {
                     let key = match self.next()? {
                         Event::MappingEnd => return Ok(Yaml::Map(entries)),
                         Event::Scalar(text, ..) => text.into_owned(),
-                        _ => return Err("a key of it is not a scalar".into()),
+                        _ => return Err("it has a key that is not a scalar".into()),
                     };
                     let event = self.next()?;
                     entries.push((key, self.value(event, depth + 1)?));
@@ -124,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_plain_is_refused() {
+    fn complex_files_are_refused() {
         assert!(Yaml::parse("a: &x [1]\nb: *x\n").unwrap_err().contains("alias"));
         assert!(Yaml::parse(&"[".repeat(40)).is_err());
         assert!(Yaml::parse("a: [1\n").is_err());
