@@ -12,8 +12,8 @@ use crate::linear::Linear;
 use crate::ops;
 use crate::packed::Segments;
 
-/// `f_t = sigmoid(x_t W_f + b_f)`, `c_t = f_t c_{t-1} + (1 - f_t) x_t W`; the output is `max(0,
-/// c_t)`.
+/// `f_t = sigmoid(x_t W_f + b_f)` and `c_t = f_t c_{t-1} + (1 - f_t) x_t W`; the output is
+/// `max(0, c_t)`.
 #[derive(Module, Debug)]
 pub struct Ssru {
     /// W, `[width, width]`.
