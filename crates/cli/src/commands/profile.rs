@@ -57,11 +57,11 @@ pub struct Profile {
     /// Tokens per sentence and per translation.
     #[arg(long, default_value_t = ProfileSettings::default().tokens)]
     tokens: usize,
-    /// Sentences that are timed.
     /// Number of sentences to time.
+    #[arg(long, default_value_t = ProfileSettings::default().sentences)]
     sentences: usize,
-    /// Hypotheses that are followed at once.
     /// Beam size.
+    #[arg(long, default_value_t = ProfileSettings::default().beam)]
     beam: usize,
     /// Writes memory.svg, time.svg, profile.md and profile.json to DIR; a build with the feature
     /// png adds memory.png and time.png.

@@ -164,8 +164,8 @@ fn candidates(corpora: &[Corpus]) -> anyhow::Result<Vec<Vec<String>>> {
     for corpus in corpora {
         ensure!(
             corpus.segments() == count,
-            "a translation has {} sentences, but another has {count}; a line that is blank on one \
-             side only counts as a sentence, so give document ids with --docids",
+            "a translation has {} sentences, but another has {count}; a line that is blank on \
+             only one side counts as a sentence, so give document ids with --docids",
             corpus.segments()
         );
         let segments = corpus.documents.iter().flat_map(|document| &document.segments);

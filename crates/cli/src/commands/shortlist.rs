@@ -53,8 +53,8 @@ impl ShortlistArguments {
             let tokenizer = Tokenizer::load(&self.model, name)?;
             if let Some(difference) = tokenizer.difference(&data.tokenizer(side)?) {
                 bail!(
-                    "the {name} vocabulary of the model differs from {}: {difference}; give the \
-                     data that the model was trained on",
+                    "the {name} vocabulary of the model differs from that of {}: {difference}; \
+                     give the data that the model was trained on",
                     self.data.display()
                 );
             }
