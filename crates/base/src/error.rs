@@ -1,4 +1,4 @@
-//! Errors with kinds: what is wrong, where, what to do about it, and the exit code that follows.
+//! Errors with kinds: what is wrong, where, what to do about it, and the exit code.
 //!
 //! | kind | code | meaning |
 //! | --- | --- | --- |
@@ -7,7 +7,7 @@
 //! | [`Kind::Data`] | 2 | data |
 //! | [`Kind::Partly`] | 3 | partly done |
 //! | [`Kind::Model`] | 4 | model file |
-//! | [`Kind::Bug`] | 70 | a panic: a bug of this program |
+//! | [`Kind::Bug`] | 70 | a panic: a bug in this program |
 //! | [`Kind::Signal`] | 130, 143 | stopped by a signal |
 
 use std::fmt;
@@ -16,46 +16,46 @@ use std::path::{Path, PathBuf};
 /// The result of everything in this crate that can fail.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// What an error is about. The exit code follows from it.
+/// What an error is about; it determines the exit code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// The command line or a configuration.
     Usage,
-    /// Text, or anything else that is read or written.
+    /// Text, or other data that is read or written.
     Data,
     /// Some of the work is done and kept.
     Partly,
     /// A model directory, a checkpoint or a file of weights.
     Model,
-    /// A bug of this program.
+    /// A bug in this program.
     Bug,
-    /// A signal of this number.
+    /// The signal with this number.
     Signal(u8),
 }
 
 impl Kind {
-    /// What a process with such an error exits with.
+    /// The exit code of a process that fails with such an error.
     pub fn exit_code(self) -> u8 {
         match self {
             Self::Usage => 1,
             Self::Data => 2,
             Self::Partly => 3,
             Self::Model => 4,
-            // `EX_SOFTWARE` of sysexits.h; Rust's own 101 says nothing to anybody.
+            // `EX_SOFTWARE` of sysexits.h; Rust's own 101 has no agreed meaning.
             Self::Bug => 70,
-            // Shells add the number of the signal to this.
+            // The convention of shells: 128 plus the number of the signal.
             Self::Signal(number) => 128u8.saturating_add(number),
         }
     }
 }
 
-/// An error of any room knows its kind.
+/// Implemented by the error types of all crates.
 pub trait HasKind: std::error::Error {
-    /// What it is about.
+    /// What the error is about.
     fn kind(&self) -> Kind;
 }
 
-/// Something is wrong with a file: the place, the problem and, where there is one, the remedy.
+/// A problem, usually with a file: the location, the problem and, if there is one, the remedy.
 ///
 /// Displayed as `train.en:17: invalid UTF-8; convert the file to UTF-8`.
 #[derive(Debug, thiserror::Error)]
@@ -70,7 +70,7 @@ pub struct Error {
 }
 
 impl Error {
-    /// An error in data that says what is wrong.
+    /// An error in data; `problem` says what is wrong.
     pub fn new(problem: impl Into<String>) -> Self {
         let (kind, problem) = (Kind::Data, problem.into());
         Self { kind, file: None, line: None, problem, remedy: None, source: None }
@@ -83,15 +83,15 @@ impl Error {
         error
     }
 
-    /// A signal stopped a run; `run` goes on with the same command.
+    /// A signal stopped a run; the same command resumes `run`.
     pub fn stopped(signal: usize, run: &Path, is_saved: bool) -> Self {
         let signal = u8::try_from(signal).unwrap_or(u8::MAX);
         let saved = if is_saved { "stopped and saved" } else { "stopped, but not saved" };
-        let problem = format!("{saved}; the same command goes on with {}", run.display());
+        let problem = format!("{saved}; the same command resumes {}", run.display());
         Self::new(problem).of_kind(Kind::Signal(signal))
     }
 
-    /// Some of the work is done and kept; why not all of it.
+    /// Some of the work is done and kept; `problem` says why not all of it.
     pub fn partly(problem: impl Into<String>) -> Self {
         Self::new(problem).of_kind(Kind::Partly)
     }
@@ -101,14 +101,14 @@ impl Error {
         Self::new(problem).of_kind(Kind::Usage)
     }
 
-    /// Says that it is about something else than data.
+    /// Changes the kind, which is data by default.
     #[must_use]
     pub fn of_kind(mut self, kind: Kind) -> Self {
         self.kind = kind;
         self
     }
 
-    /// Adds the error underneath, so that a caller can tell a closed pipe from a full disk.
+    /// Adds the underlying error, so that a caller can tell a closed pipe from a full disk.
     #[must_use]
     pub fn caused_by(
         mut self,
@@ -118,7 +118,7 @@ impl Error {
         self
     }
 
-    /// Adds the file in which it was found, unless a place nearer to the problem is known already.
+    /// Adds the file with the problem, unless a more specific one is already set.
     #[must_use]
     pub fn in_file(mut self, file: &Path) -> Self {
         self.file.get_or_insert_with(|| file.to_path_buf());
@@ -139,7 +139,7 @@ impl Error {
         self
     }
 
-    /// The file in which it was found, and what is wrong without the file.
+    /// The file with the problem, and the message without the file.
     pub fn into_parts(self) -> (Option<PathBuf>, String) {
         let problem = match self.remedy {
             Some(remedy) => format!("{}; {remedy}", self.problem),
@@ -184,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn every_kind_has_a_code_of_its_own() {
+    fn every_kind_has_its_own_exit_code() {
         let kinds = [
             Kind::Usage,
             Kind::Data,

@@ -1,4 +1,4 @@
-//! SHA-256, in hexadecimal: of files, and of texts one after the other.
+//! SHA-256 of files, bytes and sequences of strings.
 
 use std::io::Read;
 use std::path::Path;
@@ -8,12 +8,12 @@ use sha2::{Digest, Sha256};
 use crate::files::open_regular;
 use crate::{Error, Result};
 
-/// A hash in the making.
+/// An incremental hash.
 #[derive(Clone, Debug, Default)]
 pub struct Hasher(Sha256);
 
 impl Hasher {
-    /// Of nothing yet.
+    /// A hash of nothing yet.
     pub fn new() -> Self {
         Self::default()
     }
@@ -23,7 +23,7 @@ impl Hasher {
         self.0.update(bytes);
     }
 
-    /// Adds a text with its length in front, so that `a`, `bc` is not `ab`, `c`.
+    /// Adds a string, prefixed with its length, so that `a`, `bc` differs from `ab`, `c`.
     pub fn text(&mut self, text: &str) {
         self.count(text.len());
         self.update(text);
@@ -47,7 +47,7 @@ pub fn of_bytes(bytes: impl AsRef<[u8]>) -> String {
     hasher.finish()
 }
 
-/// The hash of several parts as if they were one, as bytes.
+/// The hash of the concatenated parts, as bytes.
 pub fn digest(parts: &[&[u8]]) -> [u8; 32] {
     let mut hasher = Hasher::new();
     for part in parts {
@@ -56,7 +56,7 @@ pub fn digest(parts: &[&[u8]]) -> [u8; 32] {
     hasher.0.finalize().into()
 }
 
-/// The size and the hash of a file, which must be a regular one.
+/// The size and the hash of a regular file.
 pub fn of_file(path: &Path) -> Result<(u64, String)> {
     let mut file = open_regular(path)?;
     let mut hasher = Hasher::new();
@@ -90,7 +90,7 @@ mod tests {
     }
 
     #[test]
-    fn texts_do_not_run_into_each_other() {
+    fn boundaries_between_strings_matter() {
         let of = |texts: &[&str]| {
             let mut hasher = Hasher::new();
             for text in texts {

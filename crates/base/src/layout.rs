@@ -1,22 +1,22 @@
-//! The layout of the memory: which sentence stands in which slot, and how far back it is.
+//! The memory layout: which sentence is in which slot, and how far back it is.
 //!
-//! A memory of context size C has slots 0 to C - 1 for the sentences before, oldest first, so that
-//! the previous sentence always stands in slot C - 1; where a document has not begun, slots stay
-//! empty. If the current sentence's own entry is kept too, it stands in slot C. Beyond the paper,
-//! the translations of the sentences before may stand in C further slots, in the same order. Slot
-//! `i` is marked by segment embedding `i`.
+//! A memory of context size C has slots 0 to C - 1 for the preceding sentences, oldest first, so
+//! that the previous sentence is always in slot C - 1; at the start of a document, slots stay
+//! empty. If the current sentence's own entry is kept too, it is in slot C. As an extension of the
+//! paper, the translations of the preceding sentences may fill C further slots, in the same order.
+//! Slot `i` is marked by segment embedding `i`.
 //!
 //! ```text
 //! slot       0    1   …   C-1     C     C+1  …  2C
 //! back       C   C-1  …    1      0      C   …   1
-//! holds     sentences before     own   their translations
+//! holds   preceding sentences    own   their translations
 //! ```
 //!
-//! The published implementation fills the slots of the sentences before newest first when it
-//! translates: the mirror image of its training.
+//! When it translates, the published implementation fills the slots of the preceding sentences
+//! newest first: the mirror image of its training.
 //!
-//! This is the only place that knows all that. Batches, streaming, scoring, pictures and the
-//! server ask a [`MemoryLayout`].
+//! Only this module knows all that. Batches, streaming, scoring, figures and the server ask a
+//! [`MemoryLayout`].
 
 /// What a network is run for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,7 +27,7 @@ pub enum Purpose {
     Inference,
 }
 
-/// How far the gradient goes from a slot.
+/// How far the gradient flows back from a slot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reach {
     /// Through the shortener into the encoder.
@@ -38,37 +38,37 @@ pub enum Reach {
     Decoder,
 }
 
-/// What stands where in the memory of one model.
+/// What each slot of a model's memory holds.
 ///
-/// Models that join texts have no memory; for them it says in which order the sentences before are
-/// joined.
+/// Models that concatenate sentences have no memory; for them this gives the order in which the
+/// preceding sentences are joined.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct MemoryLayout {
-    /// C: how many sentences before a sentence sees at most.
+    /// C: the largest number of preceding sentences that a sentence sees.
     pub context_size: usize,
     /// Whether the current sentence's own entry is part of its memory.
     pub holds_own: bool,
-    /// Whether the translations of the sentences before are part of the memory.
+    /// Whether the translations of the preceding sentences are part of the memory.
     pub holds_translations: bool,
-    /// Whether the newest of the sentences before stands first, not last.
+    /// Whether the newest of the preceding sentences comes first instead of last.
     pub is_mirrored: bool,
     /// Whether a slot without a sentence holds an empty one (a single end token) that is attended
     /// to, as in the published implementation.
     pub fills_empty_slots: bool,
-    /// Whether the gradient reaches the encoder through the sentences before.
+    /// Whether the gradient reaches the encoder through the preceding sentences.
     pub encoder_gradient: bool,
-    /// From how many of the nearest sentences before there is a gradient at all; all if `None`.
+    /// How many of the nearest preceding sentences have a gradient at all; all if `None`.
     pub gradient_sentences: Option<usize>,
 }
 
 /// What a slot is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Place {
-    /// The sentence this many before; 1 is the previous one.
+    /// The sentence this many back; 1 is the previous one.
     Before(usize),
     /// The current sentence itself.
     Own,
-    /// The translation of the sentence this many before.
+    /// The translation of the sentence this many back.
     TranslationBefore(usize),
 }
 
@@ -82,10 +82,10 @@ impl Place {
     }
 }
 
-/// What stands in a slot of one sentence's memory.
+/// What a slot of one sentence's memory holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Occupant<S> {
-    /// The entry of a sentence: of one before, or of the current one.
+    /// The entry of a preceding sentence or of the current one.
     Sentence(S),
     /// The entry of the translation of a sentence.
     TranslationOf(S),
@@ -133,16 +133,16 @@ impl MemoryLayout {
         (0..self.context_size).map(|slot| sentence(self.back(slot))).collect()
     }
 
-    /// For each context slot of the sentence at `position` of a document the position of the
-    /// sentence in it.
+    /// For the sentence at `position` of a document, the position of the sentence in each context
+    /// slot.
     pub fn positions(&self, position: usize) -> Vec<Option<usize>> {
         self.context(|back| position.checked_sub(back))
     }
 
-    /// Everything that stands in the memory of the sentence `own`, slot by slot.
+    /// Everything in the memory of the sentence `own`, slot by slot.
     ///
-    /// `context` holds the sentences before, as [`Self::context`] returns them, and
-    /// `has_translation` says whose translations are known.
+    /// `context` holds the preceding sentences, as [`Self::context`] returns them, and
+    /// `has_translation` says which of their translations are known.
     pub fn occupants<S: Copy>(
         &self,
         own: S,
@@ -162,7 +162,7 @@ impl MemoryLayout {
         before.chain(own).chain(translations).collect()
     }
 
-    /// How far the gradient goes from `slot`; from a translation as far as from its sentence.
+    /// How far the gradient flows back from `slot`; the same for a translation as for its sentence.
     pub fn reach(&self, slot: usize) -> Reach {
         match self.place(slot) {
             Place::Own => Reach::Encoder,
@@ -215,7 +215,8 @@ mod tests {
                     let place = layout.place(slot);
                     assert!(!places.contains(&place), "{layout:?}: {place:?} twice");
                     places.push(place);
-                    // What stands there is that far back from a sentence in the middle.
+                    // For a sentence in the middle of a document, the slot holds the one that far
+                    // back.
                     if let Place::Before(back) = place {
                         assert_eq!(layout.positions(10)[slot], Some(10 - back));
                         let translation = Place::TranslationBefore(back);
@@ -230,7 +231,7 @@ mod tests {
     }
 
     #[test]
-    fn occupants_are_sentences_their_own_and_known_translations() {
+    fn occupants_are_context_own_sentence_and_known_translations() {
         use Occupant::{EmptySentence, Sentence, TranslationOf};
         let whole = MemoryLayout { holds_own: true, holds_translations: true, ..layout(3) };
         let context = whole.context(|back| 7usize.checked_sub(back + 4));
@@ -247,7 +248,7 @@ mod tests {
     }
 
     #[test]
-    fn the_gradient_goes_through_the_nearest_sentences() {
+    fn the_gradient_flows_through_the_nearest_sentences() {
         use Reach::{Decoder, Encoder, Shortener};
         let reaches = |layout: MemoryLayout| -> Vec<Reach> {
             (0..layout.slots()).map(|slot| layout.reach(slot)).collect()

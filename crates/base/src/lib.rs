@@ -1,16 +1,16 @@
-//! What corpus and model both need, once: no tensors and no file formats.
+//! What corpus and model share: no tensors and no file formats.
 //!
-//! | module | decides |
+//! | module | defines |
 //! | --- | --- |
 //! | [`tokens`], [`packed`], [`batch`] | what a batch of sentences is |
-//! | [`layout`] | which sentence stands in which slot of the memory |
-//! | [`random`] | which numbers are drawn, from counters |
-//! | [`workers`] | how work is done side by side |
-//! | [`files`] | which files are read and written, and how an output takes its place |
-//! | [`hash`] | SHA-256 of files and texts |
-//! | [`manifest`] | what a directory of ours holds |
+//! | [`layout`] | which sentence is in which slot of the memory |
+//! | [`random`] | counter-based random numbers |
+//! | [`workers`] | how work is done in parallel |
+//! | [`files`] | which files may be read and written, and how an output replaces its target |
+//! | [`hash`] | SHA-256 of files and strings |
+//! | [`manifest`] | the list of files in a directory of ours |
 //! | [`error`] | kinds of errors, and the exit code of each |
-//! | [`message`] | what is said to people |
+//! | [`message`] | messages to the user |
 
 #![forbid(unsafe_code)]
 #![warn(clippy::print_stderr, clippy::print_stdout)]

@@ -1,7 +1,7 @@
-//! What a directory of ours holds: the name, size and hash of every file.
+//! The content of a directory of ours: the name, size and hash of every file.
 //!
-//! Names come from files that strangers can write, so they are plain: no `..`, no absolute path, and
-//! nothing that a name cannot be. A list without files would verify nothing and is refused.
+//! Manifests are untrusted input, so names must be plain: no `..`, no absolute paths, and no
+//! characters that cannot be part of a name. An empty list would verify nothing and is rejected.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -15,7 +15,7 @@ use crate::{Error, Result, hash};
 /// A larger manifest was not written by this program.
 const LARGEST: u64 = 64 << 20;
 
-/// A file and its content in short.
+/// A file with the size and hash of its content.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FileHash {
     /// The name in the directory, or the path of an input as it was given.
@@ -34,8 +34,8 @@ impl FileHash {
     }
 }
 
-/// The files of a directory: at least one, each once, plain names only. The default is that of a
-/// directory that is not written yet.
+/// The files of a directory: at least one, no duplicates, plain names only. The default, an empty
+/// list, is for a directory that is not written yet.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "Listed", into = "Vec<FileHash>")]
 pub struct FileList(Vec<FileHash>);
@@ -94,7 +94,7 @@ impl FileList {
         }
     }
 
-    /// Hashes every file of a directory, those in its folders included, but for `except`.
+    /// Hashes every file in a directory and its subfolders, except for `except`.
     pub fn of_directory(directory: &Path, except: &str) -> Result<Self> {
         let names = names_in(directory)?;
         let names = names.iter().filter(|name| *name != except);
@@ -103,17 +103,17 @@ impl FileList {
             .map_err(|problem| Error::new(problem).in_file(directory))
     }
 
-    /// All of them.
+    /// All files.
     pub fn iter(&self) -> impl Iterator<Item = &FileHash> {
         self.0.iter()
     }
 
-    /// The file of a name.
+    /// The file with this name.
     pub fn get(&self, name: &str) -> Option<&FileHash> {
         self.0.iter().find(|file| file.file == name)
     }
 
-    /// Whether no file is in a folder of the directory.
+    /// Whether no file is in a subfolder.
     pub fn is_flat(&self) -> bool {
         self.0.iter().all(|file| !file.file.contains('/'))
     }
@@ -138,19 +138,19 @@ impl FileList {
     }
 }
 
-/// What a directory holds and where it comes from, sealed by a hash of itself.
+/// The files of a directory and their provenance, sealed by a hash of the manifest itself.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Manifest {
     /// The version of the layout.
     pub format: u32,
     /// The program that wrote it.
     pub tool: String,
-    /// Where it comes from.
+    /// Where the content comes from.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub provenance: BTreeMap<String, String>,
-    /// Its files, the manifest excepted.
+    /// The files, without the manifest.
     pub files: FileList,
-    /// The hash of all that is above, so that no bit of the manifest can change unnoticed, either.
+    /// The hash of all fields above, so that changes to the manifest itself are noticed too.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     sha256: Option<String>,
 }
@@ -159,7 +159,7 @@ impl Manifest {
     /// The name of the file.
     pub const FILE: &str = "MANIFEST.json";
 
-    /// Describes the files of a directory, which has no folders.
+    /// Describes the files of a directory without subfolders.
     pub fn of_directory(
         directory: &Path,
         format: u32,
@@ -169,7 +169,7 @@ impl Manifest {
         Ok(Self { format, tool: tool(), provenance, files, sha256: None })
     }
 
-    /// Writes it into a directory that has none, and makes it durable.
+    /// Writes the manifest into a directory that has none, and syncs it to disk.
     pub fn write(&self, directory: &Path) -> Result<()> {
         let path = directory.join(Self::FILE);
         let mut sealed = self.clone();
@@ -178,8 +178,7 @@ impl Manifest {
         write_new(&path, to_json(&sealed, &path)?.as_bytes())
     }
 
-    /// Reads the manifest of a directory, which must be as it was written. Only the first format has
-    /// no seal.
+    /// Reads the manifest of a directory and verifies its seal. Only the first format has no seal.
     pub fn read(directory: &Path) -> Result<Self> {
         let path = directory.join(Self::FILE);
         let damaged = |problem: &dyn std::fmt::Display| {
@@ -188,7 +187,7 @@ impl Manifest {
         let text = read_regular(&path, LARGEST)?;
         let manifest: Self = serde_json::from_slice(&text).map_err(|error| damaged(&error))?;
         if !manifest.files.is_flat() {
-            return Err(damaged(&"it lists files in folders"));
+            return Err(damaged(&"it lists files in subfolders"));
         }
         if manifest.sha256.is_none() && manifest.format > 1 {
             return Err(damaged(&"its own hash is missing"));
@@ -205,7 +204,7 @@ impl Manifest {
         Ok(manifest)
     }
 
-    /// The files of the directory that this describes, itself included.
+    /// The files of the directory, including the manifest.
     pub fn names(&self) -> Vec<String> {
         self.files.iter().map(|file| file.file.clone()).chain([Self::FILE.to_owned()]).collect()
     }
@@ -220,7 +219,7 @@ pub(crate) fn names_in(directory: &Path) -> Result<Vec<String>> {
         for entry in fs::read_dir(&folder).map_err(failed)? {
             let entry = entry.map_err(failed)?;
             let name = format!("{prefix}{}", entry.file_name().to_string_lossy());
-            // A link to a folder is an entry like a file: nothing behind it is ours.
+            // A link to a folder counts as a file: nothing behind it is ours.
             if entry.file_type().map_err(failed)?.is_dir() {
                 folders.push((entry.path(), format!("{name}/")));
             } else {
@@ -232,7 +231,7 @@ pub(crate) fn names_in(directory: &Path) -> Result<Vec<String>> {
     Ok(names)
 }
 
-/// Whether a text is the name of a file: one part of a path, and nothing special.
+/// Whether a string is a plain file name: one component of a path, and nothing special.
 pub fn is_plain_name(name: &str) -> bool {
     !matches!(name, "" | "." | "..")
         && name.len() <= 255
@@ -240,14 +239,14 @@ pub fn is_plain_name(name: &str) -> bool {
         && !name.contains(char::is_control)
 }
 
-/// Whether a text is the path of a file below a directory: plain names with `/` between.
+/// Whether a string is a plain relative path: plain names separated by `/`.
 pub fn is_plain_path(path: &str) -> bool {
     path.split('/').all(is_plain_name)
 }
 
 fn to_json(manifest: &Manifest, path: &Path) -> Result<String> {
     serde_json::to_string_pretty(manifest)
-        .map_err(|error| Error::new(format!("cannot describe it: {error}")).in_file(path))
+        .map_err(|error| Error::new(format!("cannot serialise it: {error}")).in_file(path))
 }
 
 /// The name and version of this program.
@@ -271,7 +270,7 @@ mod tests {
     }
 
     #[test]
-    fn every_damage_is_noticed() {
+    fn any_damage_is_detected() {
         let folder = directory();
         let manifest = Manifest::of_directory(folder.path(), 2, BTreeMap::new()).unwrap();
         manifest.write(folder.path()).unwrap();
@@ -297,7 +296,7 @@ mod tests {
     }
 
     #[test]
-    fn names_are_plain_and_there_is_at_least_one() {
+    fn rejects_empty_lists_duplicates_and_special_names() {
         let one = |name: &str| format!("{{{name:?}: {{\"bytes\": 1, \"sha256\": \"x\"}}}}");
         assert!(with_files(&one("model.safetensors")).is_ok());
         for name in ["", ".", "..", "../x", "/etc/passwd", "a/../b", "a//b", "a\\b", "c:x", "a\nb"]

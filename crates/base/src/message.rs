@@ -1,8 +1,8 @@
 //! Messages on standard error.
 //!
-//! A message is never worth a failure: where standard error is full or closed, it is dropped, while
-//! `eprintln!` would panic. Names of files may hold anything, so control characters are shown, not
-//! sent: a terminal would obey them.
+//! Writing a message never fails: if standard error is full or closed, the message is dropped,
+//! while `eprintln!` would panic. File names may contain anything, so control characters are
+//! escaped: a terminal would interpret them.
 
 use std::fmt;
 use std::io::Write;
@@ -15,15 +15,15 @@ macro_rules! tell {
     };
 }
 
-/// Writes a line to standard error; what cannot be written is dropped.
+/// Writes a line to standard error; errors are ignored.
 pub fn write_line(message: fmt::Arguments<'_>) {
     let mut line = printable(&message.to_string());
     line.push('\n');
-    // There is nobody left to tell.
+    // There is nowhere left to report a failure.
     let _ = std::io::stderr().lock().write_all(line.as_bytes());
 }
 
-/// The text with control characters, other than line ends and tabs, as escapes.
+/// The text with control characters escaped, except newlines and tabs.
 pub fn printable(text: &str) -> String {
     let mut shown = String::with_capacity(text.len());
     for character in text.chars() {
@@ -41,7 +41,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn control_characters_are_shown() {
+    fn control_characters_are_escaped() {
         assert_eq!(printable("a\x1b[31mb\nc\td\u{9b}e\r"), "a\\u{1b}[31mb\nc\td\\u{9b}e\\r");
         assert_eq!(printable("Straße, 東京"), "Straße, 東京");
     }

@@ -1,8 +1,8 @@
-//! Sequences of different lengths, one after the other, without padding.
+//! Sequences of different lengths, concatenated without padding.
 //!
-//! Activations of abridge are `[tokens, width]`: the tokens of all sentences of a batch in one
-//! matrix. [`Segments`] says which rows belong to which sentence. Only attention and the
-//! shorteners need to know.
+//! Activations are `[tokens, width]`: the tokens of all sentences of a batch in one matrix.
+//! [`Segments`] says which rows belong to which sentence. Only attention and the shorteners need
+//! to know.
 
 use std::ops::Range;
 
@@ -14,7 +14,7 @@ pub struct Segments {
 }
 
 impl Default for Segments {
-    /// None at all.
+    /// No segments.
     fn default() -> Self {
         Self::from_lengths([])
     }
@@ -42,7 +42,7 @@ impl Segments {
         self.offsets.len() - 1
     }
 
-    /// Whether there is no segment at all.
+    /// Whether there are no segments.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -97,7 +97,7 @@ impl Packed {
         self.push_with(|tokens| tokens.extend_from_slice(sequence));
     }
 
-    /// Adds the sequence that `append` puts after the tokens that are there.
+    /// Adds a sequence: the tokens that `append` appends.
     pub fn push_with(&mut self, append: impl FnOnce(&mut Vec<u32>)) {
         let before = self.tokens.len();
         append(&mut self.tokens);
@@ -119,7 +119,7 @@ impl Packed {
         self.segments.len()
     }
 
-    /// Whether there is no sequence at all.
+    /// Whether there are no sequences.
     pub fn is_empty(&self) -> bool {
         self.segments.is_empty()
     }

@@ -1,17 +1,17 @@
-//! Randomness from counters: a number depends on its key and its place, on nothing else.
+//! Counter-based random numbers: a number depends only on its key and its position.
 //!
-//! A generator with a state would make results depend on the order of calls, and so on threads,
-//! on batches and on where a run was interrupted. Here the value at place `i` of stream `key` is a
-//! hash of both, so it can be computed anywhere, at any time, in any order.
+//! A generator with state would make results depend on the order of calls, and so on threads,
+//! on batches and on where a run was interrupted. Here the value at position `i` of stream `key` is
+//! a hash of both, so it can be computed anywhere, at any time, in any order.
 //!
-//! Where numbers are drawn one after the other, [`Random`] walks a stream of its own, keyed for
+//! Where numbers are drawn one after the other, [`Random`] walks its own stream, keyed for
 //! instance by seed, split and document. All of this is part of the format: a seed means the same
 //! corpus, the same batches and the same run in every later version.
 
 /// The step of the counters: 2^64 divided by the golden ratio, made odd.
 const GOLDEN_RATIO: u64 = 0x9E37_79B9_7F4A_7C15;
 
-/// A well-mixed 64-bit value of the stream `key` at place `counter`.
+/// A well-mixed 64-bit value: that of the stream `key` at position `counter`.
 ///
 /// The counter walks the stream in steps of the golden ratio, and two rounds of multiply and
 /// xor-shift spread each bit over all others (the `SplitMix64` construction).
@@ -28,10 +28,10 @@ pub fn mix(mut z: u64) -> u64 {
     z ^ (z >> 31)
 }
 
-/// A well-mixed 32-bit value of the stream `key` at place `counter`.
+/// A well-mixed 32-bit value: that of the stream `key` at position `counter`.
 ///
-/// As [`value`], of 32-bit steps only, for loops that fill vectors: eight at a time on processors
-/// that cannot multiply 64-bit numbers side by side.
+/// Like [`value`], but with 32-bit operations only, for vectorised loops: eight at a time on
+/// processors without a 64-bit vector multiplication.
 #[inline(always)]
 pub fn short_value(key: u64, counter: u32) -> u32 {
     let mut z = counter.wrapping_mul(0x9E37_79B9) ^ key as u32;
@@ -64,7 +64,7 @@ pub struct Random {
 }
 
 impl Random {
-    /// The stream of one place, which the numbers of `key` name from the outside in.
+    /// The stream of a key whose parts go from the outermost to the innermost scope.
     pub fn keyed(key: &[u64]) -> Self {
         Self { state: key.iter().fold(0, |state, &part| value(state ^ part, 0)) }
     }
@@ -75,23 +75,23 @@ impl Random {
         next
     }
 
-    /// A number below `bound`, each equally likely; 0 when `bound` is 0.
+    /// A uniformly distributed number below `bound`; 0 when `bound` is 0.
     pub fn below(&mut self, bound: usize) -> usize {
         // The high half of a 128-bit product; its bias is below 2⁻³² for any corpus.
         ((u128::from(self.next()) * bound as u128) >> 64) as usize
     }
 
-    /// Whether something happens that happens `percent` times in a hundred.
+    /// True with a probability of `percent` / 100.
     pub fn percent(&mut self, percent: usize) -> bool {
         self.below(100) < percent
     }
 
-    /// One of the given, each equally likely; `None` when there are none.
+    /// One of the items, each equally likely; `None` if there are none.
     pub fn choose<'a, T>(&mut self, from: &'a [T]) -> Option<&'a T> {
         from.get(self.below(from.len()))
     }
 
-    /// Puts the items into random order.
+    /// Shuffles the items.
     pub fn shuffle<T>(&mut self, items: &mut [T]) {
         for last in (1..items.len()).rev() {
             items.swap(last, self.below(last + 1));
@@ -104,7 +104,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn moments_are_those_of_the_distributions() {
+    fn moments_match_the_distributions() {
         let n = 200_000;
         let mean = |f: &dyn Fn(u64) -> f64| (0..n).map(f).sum::<f64>() / n as f64;
         let key = key(&[1, 2]);
@@ -123,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn the_same_key_gives_the_same_stream_and_another_key_another() {
+    fn a_key_determines_its_stream() {
         let draw = |key: &[u64]| {
             let mut random = Random::keyed(key);
             (0..8).map(|_| random.below(1000)).collect::<Vec<_>>()
@@ -145,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn every_place_is_reached_about_equally_often() {
+    fn shuffling_is_uniform() {
         let mut counts = [[0_u32; 5]; 5];
         let mut random = Random::keyed(&[7]);
         for _ in 0..10_000 {
@@ -159,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn a_stream_means_the_same_in_every_version() {
+    fn streams_are_the_same_in_every_version() {
         assert_eq!([value(1, 0), value(1, 1)], [0x910A_2DEC_8902_5CC1, 0xBEEB_8DA1_658E_EC67]);
         let mut random = Random::keyed(&[1, 2, 3]);
         assert_eq!([random.next(), random.next()], [0x1258_8D80_9DCE_88A7, 0xDD03_4EA7_D44E_8739]);

@@ -2,7 +2,7 @@
 
 /// `<s>`: begins a sentence in other systems; never used here, but it has a row.
 pub const BEGIN: u32 = 0;
-/// `<pad>`: fills batches up in systems that pad; its source embedding stays zero.
+/// `<pad>`: fills up batches in systems that pad; its source embedding stays zero.
 pub const PAD: u32 = 1;
 /// `</s>`: ends every sentence, and starts every translation.
 pub const END: u32 = 2;

@@ -1,4 +1,4 @@
-//! Work done side by side, one worker per thread.
+//! Parallel work, one worker per thread.
 //!
 //! The engine runs most operations on one thread, so two workers with a batch each are faster than
 //! one worker with two threads.
@@ -9,30 +9,30 @@ use rayon::{ThreadPool, ThreadPoolBuilder};
 
 use crate::{Error, Result};
 
-/// More than any machine has cores; each thread costs memory and a name in the operating system.
+/// More than any machine has cores; each thread costs memory and operating system resources.
 const MOST: usize = 1024;
 
-/// A few threads that wait for work.
+/// A pool of worker threads.
 #[derive(Debug)]
 pub struct Workers {
-    /// One thread each: what one worker computes is not split among the others' threads.
+    /// One thread each: the work of one worker is not split among the others' threads.
     narrow: Vec<ThreadPool>,
     /// All threads, for a single piece of work.
     wide: Option<ThreadPool>,
 }
 
 impl Workers {
-    /// As many workers as given, at least one, whose threads have this name.
+    /// Starts `count` workers, at least one, whose threads are called `name`.
     pub fn new(count: usize, name: &'static str) -> Result<Self> {
         if count > MOST {
-            return Err(Error::usage(format!("{count} threads are more than {MOST}"))
-                .remedy("one per core is the fastest"));
+            return Err(Error::usage(format!("{count} threads exceed the limit of {MOST}"))
+                .remedy("one per core is fastest"));
         }
         let narrow = (0..count.max(1)).map(|worker| pool(1, name, worker));
         Ok(Self { narrow: narrow.collect::<Result<_>>()?, wide: None })
     }
 
-    /// As [`Self::new`], but a single piece of work gets all threads.
+    /// Like [`Self::new`], but a single piece of work gets all threads.
     pub fn joining(count: usize, name: &'static str) -> Result<Self> {
         let workers = Self::new(count, name)?;
         let wide = Some(pool(workers.count(), name, 0)?);
@@ -44,7 +44,8 @@ impl Workers {
         self.narrow.len()
     }
 
-    /// Does all pieces of work; the results are in their order. After an error nothing more begins.
+    /// Does all pieces of work and returns the results in the same order. After an error, no
+    /// further work is started.
     pub fn run<W: Send, R: Send, E: Send>(
         &self,
         work: Vec<W>,
@@ -92,7 +93,7 @@ fn pool(threads: usize, name: &'static str, worker: usize) -> Result<ThreadPool>
         .map_err(|error| Error::usage(format!("cannot start threads: {error}")).caused_by(error))
 }
 
-/// A worker that panics takes all work with it, so a poisoned lock is never seen.
+/// A panic in a worker ends the whole run, so a poisoned lock is never seen.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -103,16 +104,16 @@ mod tests {
     use crate::error::HasKind;
 
     #[test]
-    fn results_are_in_order_and_errors_end_it() {
+    fn results_are_in_order_and_errors_stop_the_run() {
         for count in [1, 3] {
             for workers in [Workers::new(count, "test"), Workers::joining(count, "test")] {
                 let workers = workers.unwrap();
                 assert_eq!(workers.count(), count);
                 let squares = workers.run((0..50).collect(), |n: u64| Ok::<_, u64>(n * n));
                 assert_eq!(squares, Ok((0..50).map(|n| n * n).collect()));
-                let refused =
+                let failed =
                     workers.run((0..50).collect(), |n| if n == 7 { Err(n) } else { Ok(n) });
-                assert_eq!(refused, Err(7));
+                assert_eq!(failed, Err(7));
                 assert_eq!(workers.run(vec![3], Ok::<_, u64>), Ok(vec![3]));
                 assert_eq!(workers.run(Vec::new(), Ok::<u64, u64>), Ok(Vec::new()));
             }
@@ -120,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn more_threads_than_any_machine_has_are_refused() {
+    fn rejects_more_threads_than_any_machine_has() {
         let error = Workers::new(usize::MAX, "test").unwrap_err();
         assert_eq!((error.kind().exit_code(), error.to_string().contains("1024")), (1, true));
     }

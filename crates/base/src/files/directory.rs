@@ -10,13 +10,13 @@ use super::temporary::{OLD, Temporary, clear, name_beside, named};
 use crate::manifest::names_in;
 use crate::{Error, Result};
 
-/// How long others are waited for, in hundredths of a second; a replacement takes a few.
+/// How long to wait for the lock, in hundredths of a second; a replacement takes a few.
 const LONGEST_WAIT: usize = 3_000;
 
-/// The files of a directory that are ours; nothing if none of it is.
+/// Lists the files of a directory that we wrote; `None` if the directory is not ours.
 type Own = dyn Fn(&Path) -> Option<Vec<String>>;
 
-/// A directory in the making, beside the one that it will become.
+/// A directory that is being written beside its target.
 pub struct OutputDirectory {
     target: PathBuf,
     work: Temporary,
@@ -32,9 +32,8 @@ impl std::fmt::Debug for OutputDirectory {
 impl OutputDirectory {
     /// Begins a directory; the folders above it are created if necessary.
     ///
-    /// A directory that is there already is replaced if it is empty, or if `own` names its files
-    /// (those of its manifest, and the manifest itself) and there are no others. Anything else is
-    /// refused.
+    /// An existing directory is replaced if it is empty, or if `own` lists its files (those in its
+    /// manifest, and the manifest itself) and there are no others. Otherwise this fails.
     pub fn begin(
         target: &Path,
         own: impl Fn(&Path) -> Option<Vec<String>> + 'static,
@@ -68,13 +67,13 @@ impl OutputDirectory {
         self.work.path()
     }
 
-    /// Makes the directory durable and lets it appear, in place of the one before it.
+    /// Syncs the directory and puts it in place of the previous one.
     pub fn finish(self) -> Result<()> {
         let Self { target, mut work, own } = self;
         let failed = |error| Error::io("write", &target, error);
         sync_all(work.path())?;
         let _alone = alone(parent(&target));
-        // Hours may have passed since it was looked at.
+        // Hours may have passed since the first check.
         check(&target, &own)?;
         let previous = name_beside(&target, OLD).map_err(failed)?;
         let names = match fs::symlink_metadata(&target) {
@@ -87,23 +86,23 @@ impl OutputDirectory {
             Err(_) => None,
         };
         if let Err(error) = work.rename(&target) {
-            // There may be none to put back.
+            // There may be no previous one to put back.
             let _ = fs::rename(&previous, &target);
             return Err(failed(error));
         }
         sync_directory(parent(&target))?;
         if names.is_some_and(|names| !remove_files(&previous, names)) {
-            let problem = "something was put into the directory while it was replaced";
-            let remedy = format!("it is kept in {}", previous.display());
+            let problem = "files were added to the directory while it was being replaced";
+            let remedy = format!("they are kept in {}", previous.display());
             return Err(Error::new(problem).in_file(&target).remedy(remedy));
         }
         Ok(())
     }
 }
 
-/// Keeps other processes from replacing anything in the same folder, as long as it lives: what one
-/// has set aside must not be taken for something that was left by a kill. Where the folder cannot
-/// be locked, or not soon, this goes on without.
+/// Keeps other processes from replacing anything in the same folder until dropped: a directory that
+/// one has set aside must not be mistaken for the leftover of a killed process. If the folder
+/// cannot be locked in time, the work continues without the lock.
 fn alone(folder: &Path) -> Option<fs::File> {
     let lock = fs::File::open(folder).ok()?;
     for _ in 0..LONGEST_WAIT {
@@ -116,7 +115,7 @@ fn alone(folder: &Path) -> Option<fs::File> {
     None
 }
 
-/// Puts back, or clears away, what a process that was killed while replacing has set aside.
+/// Restores or removes what a process that was killed during a replacement had set aside.
 fn recover(target: &Path, own: &Own) {
     for previous in named(target, OLD) {
         if target.exists() {
@@ -127,7 +126,7 @@ fn recover(target: &Path, own: &Own) {
     }
 }
 
-/// Refuses a target with anything in it that is not ours.
+/// Fails if the target contains anything that is not ours.
 fn check(target: &Path, own: &Own) -> Result<()> {
     let Ok(metadata) = fs::symlink_metadata(target) else { return Ok(()) };
     if metadata.is_symlink() {
@@ -136,7 +135,7 @@ fn check(target: &Path, own: &Own) -> Result<()> {
         return Err(refused(target, &problem, "name the directory itself"));
     }
     if !metadata.is_dir() {
-        return Err(refused(target, "is not a directory", "name another place"));
+        return Err(refused(target, "is not a directory", "name another path"));
     }
     let found = names_in(target)?;
     let folders = fs::read_dir(target).map_err(|error| Error::io("read", target, error))?.count();
@@ -156,18 +155,18 @@ fn check(target: &Path, own: &Own) -> Result<()> {
     }
 }
 
-/// Removes files of a directory by name, then its folders and itself if nothing else is in there;
-/// says whether nothing is left.
+/// Removes files of a directory by name, then its subfolders and the directory if they are empty;
+/// returns whether nothing is left.
 pub fn remove_files(directory: &Path, names: impl IntoIterator<Item = String>) -> bool {
     let mut folders = vec![directory.to_path_buf()];
     for name in names {
         let path = directory.join(name);
-        // What is not there need not be removed.
+        // It may be missing.
         let _ = fs::remove_file(&path);
         let above = path.ancestors().skip(1).take_while(|folder| *folder != directory);
         folders.extend(above.map(Path::to_path_buf));
     }
-    // The deepest first.
+    // Deepest first.
     folders.sort_by_key(|folder| std::cmp::Reverse(folder.components().count()));
     folders.dedup();
     for folder in folders {
@@ -176,20 +175,20 @@ pub fn remove_files(directory: &Path, names: impl IntoIterator<Item = String>) -
     directory.symlink_metadata().is_err()
 }
 
-/// What replaces something is as private as that was.
+/// Gives the replacement the permissions of what it replaces.
 fn keep_modes(old: &Path, new: &Path, metadata: &fs::Metadata) {
     for name in names_in(new).unwrap_or_default() {
         if let Ok(metadata) = fs::symlink_metadata(old.join(&name))
             && metadata.is_file()
         {
-            // A mode is not worth the directory.
+            // Not worth failing for.
             let _ = fs::set_permissions(new.join(&name), metadata.permissions());
         }
     }
     let _ = fs::set_permissions(new, metadata.permissions());
 }
 
-/// Waits until everything below a directory is on the disk.
+/// Waits until everything in a directory is on disk.
 fn sync_all(directory: &Path) -> Result<()> {
     let failed = |error| Error::io("sync", directory, error);
     for entry in fs::read_dir(directory).map_err(failed)? {

@@ -1,4 +1,4 @@
-//! Files that are read.
+//! Reading files.
 
 use std::fs::{File, Metadata};
 use std::io::Read;
@@ -6,9 +6,9 @@ use std::path::Path;
 
 use crate::{Error, Result};
 
-/// Opens a file, unless it is something that may never end: a device, a FIFO, a socket.
+/// Opens a file, but not a device, FIFO or socket, which may never end.
 pub fn open_regular(path: &Path) -> Result<File> {
-    // Asked before it is opened: opening a FIFO waits for a writer.
+    // Checked before opening, because opening a FIFO waits for a writer.
     let failed = |error| Error::io("read", path, error);
     let metadata = std::fs::metadata(path).map_err(failed)?;
     if metadata.is_dir() {
@@ -20,7 +20,7 @@ pub fn open_regular(path: &Path) -> Result<File> {
     File::open(path).map_err(failed)
 }
 
-/// Reads a whole file of at most `most` bytes; refuses what [`open_regular`] refuses.
+/// Reads a whole regular file of at most `most` bytes; see [`open_regular`].
 pub fn read_regular(path: &Path, most: u64) -> Result<Vec<u8>> {
     let mut bytes = Vec::new();
     let file = open_regular(path)?;
@@ -29,21 +29,20 @@ pub fn read_regular(path: &Path, most: u64) -> Result<Vec<u8>> {
         .map_err(|error| Error::io("read", path, error))?;
     if bytes.len() as u64 > most {
         let mebibytes = most >> 20;
-        return Err(Error::new(format!(
-            "larger than {mebibytes} MiB; it cannot be what it should be"
-        ))
-        .in_file(path));
+        return Err(
+            Error::new(format!("larger than {mebibytes} MiB; not the expected file")).in_file(path)
+        );
     }
     Ok(bytes)
 }
 
-/// As [`read_regular`], for text.
+/// Like [`read_regular`], for text.
 pub fn read_text(path: &Path, most: u64) -> Result<String> {
     String::from_utf8(read_regular(path, most)?)
-        .map_err(|_| Error::new("is not text in UTF-8").in_file(path))
+        .map_err(|_| Error::new("is not UTF-8 text").in_file(path))
 }
 
-/// What something is that is neither a file nor a directory.
+/// The kind of a special file; `None` for files and directories.
 pub fn kind_of_special(metadata: &Metadata) -> Option<&'static str> {
     if metadata.is_file() || metadata.is_dir() {
         return None;

@@ -1,17 +1,17 @@
-//! Every file that is read or written goes through here.
+//! All files are read and written through this module.
 //!
-//! **Reading**: [`open_regular`] and [`read_regular`] refuse devices, FIFOs and sockets, which would
-//! hang or never end, and files that are larger than they can be.
+//! **Reading**: [`open_regular`] and [`read_regular`] reject devices, FIFOs and sockets, which
+//! would hang or never end, and files that are too large for their purpose.
 //!
-//! **Writing**: a command names what it reads and what it will write to [`Outputs`] before its work
-//! begins. That decides whether each output may be written at all: never a file that is being read,
-//! never something that this command did not make unless it was told to, never two outputs under
-//! one name, never into a folder that is not there.
+//! **Writing**: before its work begins, a command tells [`Outputs`] what it reads and what it will
+//! write. That decides whether each output may be written: never over a file that is being read,
+//! never over something that this command did not make unless it was told to, never two outputs
+//! under one name, never into a folder that does not exist.
 //!
-//! An output is written under a fresh, unguessable name beside its target (so no link can be laid
-//! where it will be), synced, and renamed; its folder is synced after that. A target is complete or
-//! as it was, whatever happens in between. A file that replaces another keeps its mode and, where
-//! that is allowed, its owner. A directory replaces another only if every file in there is ours
+//! An output is written under a fresh, unguessable name beside its target (so no link can be
+//! planted there), synced, and renamed; its folder is synced after that. Whatever happens in
+//! between, a target is either complete or unchanged. A file that replaces another keeps its mode
+//! and, where allowed, its owner. A directory replaces another only if every file in it is ours
 //! ([`OutputDirectory`]).
 
 mod directory;

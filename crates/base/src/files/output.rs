@@ -13,7 +13,7 @@ use crate::{Error, Kind, Result};
 #[derive(Debug, Default)]
 pub struct Outputs {
     reading: Vec<Reading>,
-    /// Where outputs will stand, with the folder resolved.
+    /// Where outputs will be, with the folder resolved.
     claimed: Vec<PathBuf>,
 }
 
@@ -23,11 +23,11 @@ struct Reading {
     /// What the user calls it.
     path: PathBuf,
     identity: Identity,
-    /// Of a directory, where it is: everything in it may be read.
+    /// For a directory, its resolved path: any file in it may be read.
     directory: Option<PathBuf>,
 }
 
-/// What tells two files apart, whatever they are called.
+/// Identifies a file regardless of its name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[cfg_attr(unix, allow(dead_code, reason = "the path is for systems without inodes"))]
 struct Identity {
@@ -44,9 +44,9 @@ pub struct OutputFile {
 
 #[derive(Debug)]
 enum Place {
-    /// A file, there or not.
+    /// A file, existing or new.
     File,
-    /// A device or a FIFO: written to as it is.
+    /// A device or a FIFO, written to directly.
     Special,
     Standard,
 }
@@ -57,7 +57,7 @@ impl Outputs {
         Self::default()
     }
 
-    /// Adds a file or directory that the command reads. What does not exist does not matter to outputs.
+    /// Adds a file or directory that the command reads. Missing ones are ignored.
     pub fn reading(&mut self, path: &Path) -> &mut Self {
         if let Ok(metadata) = fs::metadata(path) {
             self.reading.push(Reading {
@@ -86,7 +86,7 @@ impl Outputs {
         self
     }
 
-    /// A file that the user names: it is replaced if it is there. `-` is standard output.
+    /// A file that the user names; an existing one is replaced. `-` is standard output.
     pub fn file(&mut self, path: &Path) -> Result<OutputFile> {
         if path == Path::new("-") || path == Path::new("/dev/stdout") {
             return Ok(OutputFile { path: path.to_path_buf(), place: Place::Standard });
@@ -111,26 +111,26 @@ impl Outputs {
         }
         if matches!(place, Place::File) {
             self.claim(path, resolved)?;
-            // Whether it may be written is found out by writing it.
+            // Checks for write permission by creating a file.
             drop(Temporary::file(path, true)?);
         }
         Ok(OutputFile { path: path.to_path_buf(), place })
     }
 
-    /// A file whose name follows from something else, as in a directory that the user names: what
-    /// is there is replaced only if that was asked for; if not, `remedy` says how to.
+    /// A file whose name the user did not give directly, such as one in a directory that the user
+    /// names. An existing one is replaced only if `replace`; otherwise `remedy` tells how to.
     pub fn derived(&mut self, path: &Path, replace: bool, remedy: &str) -> Result<OutputFile> {
         if let Ok(metadata) = fs::symlink_metadata(path) {
-            // An input is named as such before anything else is said about it.
+            // First, so that the error says that it is an input.
             self.check_is_not_read(path, &metadata)?;
             if !replace {
-                return Err(refused(path, "is there already", remedy));
+                return Err(refused(path, "already exists", remedy));
             }
         }
         self.file(path)
     }
 
-    /// A directory; `own` names the files of one that is there and ours
+    /// A directory; `own` lists the files of an existing one that we wrote
     /// ([`OutputDirectory::begin`]).
     pub fn directory(
         &mut self,
@@ -153,7 +153,7 @@ impl Outputs {
         Ok(directory)
     }
 
-    /// Checks the name of an output and its folder; also says what is there.
+    /// Checks the name of an output and its folder; returns the metadata of what exists there.
     fn look_at(path: &Path) -> Result<(PathBuf, Option<Metadata>)> {
         let bytes = path.as_os_str().as_encoded_bytes();
         let is_folder = bytes.ends_with(b"/") || cfg!(windows) && bytes.ends_with(b"\\");
@@ -230,11 +230,11 @@ impl OutputFile {
         })
     }
 
-    /// Begins to write a file that others watch while it grows: one that is new is there at once,
-    /// one that is replaced stays until [`Writer::finish`].
+    /// Begins to write a file that can be watched while it grows: a new file appears at once; an
+    /// existing one stays until [`Writer::finish`].
     pub fn open_growing(&self) -> Result<Writer> {
         if matches!(self.place, Place::File) {
-            // Made new or not at all: nothing is followed or lost.
+            // Only created, never opened: no link is followed and nothing is overwritten.
             match File::create_new(&self.path) {
                 Ok(file) => {
                     return Ok(Writer { path: self.path.clone(), stream: Stream::Open(file) });
@@ -270,7 +270,7 @@ enum Stream {
 }
 
 impl Writer {
-    /// Makes it durable and puts it in place.
+    /// Syncs the output to disk and puts it in place.
     pub fn finish(self) -> Result<()> {
         let failed = |error| Error::io("write", &self.path, error);
         match self.stream {
@@ -318,7 +318,7 @@ impl Identity {
     }
 }
 
-/// The path with its folder resolved; the folder must be there.
+/// The path with its folder resolved; the folder must exist.
 fn resolve(path: &Path) -> Result<PathBuf> {
     let Some(name) = path.file_name() else {
         return Err(refused(path, "is not the name of a file", "name a file"));
@@ -330,13 +330,13 @@ fn resolve(path: &Path) -> Result<PathBuf> {
         } else {
             format!("the directory {} does not exist", folder.display())
         };
-        return Err(refused(path, &problem, "create it first, or name another place"));
+        return Err(refused(path, &problem, "create it first, or name another path"));
     }
     let folder = folder.canonicalize().map_err(|error| Error::io("write", path, error))?;
     Ok(folder.join(name))
 }
 
-/// A request that cannot be met is an error of usage.
+/// A usage error for an output that must not be written.
 pub(super) fn refused(path: &Path, problem: &str, remedy: &str) -> Error {
     Error::new(problem).in_file(path).remedy(remedy).of_kind(Kind::Usage)
 }

@@ -1,4 +1,4 @@
-//! A file on its way: written beside its target, synced, renamed.
+//! A pending file: written beside its target, synced, renamed.
 
 use std::fs::{self, File};
 use std::io::Write;
@@ -7,26 +7,26 @@ use std::path::Path;
 use super::temporary::{Temporary, clear};
 use crate::{Error, Result};
 
-/// A file that takes its place when it is complete, and leaves nothing otherwise.
+/// A file that appears when it is complete, and leaves nothing behind otherwise.
 #[derive(Debug)]
 pub struct Pending {
     temporary: Temporary,
 }
 
 impl Pending {
-    /// Begins a file that will stand at `target`.
+    /// Begins a file that will become `target`.
     pub fn new(target: &Path) -> Result<Self> {
         clear(target);
         let replaced = fs::symlink_metadata(target).is_ok();
         Ok(Self { temporary: Temporary::file(target, replaced)? })
     }
 
-    /// Where its content goes.
+    /// The file to write to.
     pub fn handle(&mut self) -> &mut File {
         self.temporary.handle()
     }
 
-    /// Makes it durable and puts it in place, with the mode and owner of what it replaces.
+    /// Syncs the file and puts it in place, with the mode and owner of the file it replaces.
     pub fn commit(mut self, target: &Path) -> Result<()> {
         let failed = |error| Error::io("write", target, error);
         if let Ok(replaced) = fs::symlink_metadata(target) {
@@ -38,9 +38,9 @@ impl Pending {
     }
 }
 
-/// Replaces a file of our own in one step: complete and durable, or as it was.
+/// Replaces a file of our own atomically: afterwards it is complete and durable, or unchanged.
 ///
-/// For outputs that a user names there is [`super::Outputs`].
+/// Outputs that the user names go through [`super::Outputs`] instead.
 pub fn replace(path: &Path, content: &[u8]) -> Result<()> {
     let mut pending = Pending::new(path)?;
     let written = pending.handle().write_all(content);
@@ -48,16 +48,16 @@ pub fn replace(path: &Path, content: &[u8]) -> Result<()> {
     pending.commit(path)
 }
 
-/// Writes a file that is not there yet, in a folder of our own, and makes its content durable.
+/// Writes a new file in a folder of our own, and syncs it to disk.
 pub fn write_new(path: &Path, content: &[u8]) -> Result<()> {
     File::create_new(path)
         .and_then(|mut file| file.write_all(content).and_then(|()| file.sync_all()))
         .map_err(|error| Error::io("write", path, error))
 }
 
-/// Makes the entries of a folder durable.
+/// Syncs the entries of a folder to disk.
 pub fn sync_directory(folder: &Path) -> Result<()> {
-    // Elsewhere folders cannot be opened for this; there the rename has to do.
+    // Other systems cannot open folders for this; there the rename alone has to do.
     if cfg!(unix) {
         let synced = File::open(folder).and_then(|folder| folder.sync_all());
         synced.map_err(|error| Error::io("sync", folder, error))?;
@@ -65,19 +65,19 @@ pub fn sync_directory(folder: &Path) -> Result<()> {
     Ok(())
 }
 
-/// The folder that a path is in.
+/// The folder that contains a path.
 pub fn parent(path: &Path) -> &Path {
     path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
-/// Gives a file the mode and, where that is allowed, the owner of another.
+/// Gives a file the mode and, where allowed, the owner of another.
 fn adopt(file: &File, other: &fs::Metadata) -> std::io::Result<()> {
     #[cfg(unix)]
     {
         use std::os::unix::fs::{MetadataExt, fchown};
         let own = file.metadata()?;
         if (own.uid(), own.gid()) != (other.uid(), other.gid()) {
-            // Only root may give files away; a group one is in is allowed.
+            // Only root may change the owner; the group may be changed to one of the user's own.
             let _ = fchown(file, Some(other.uid()), Some(other.gid()))
                 .or_else(|_| fchown(file, None, Some(other.gid())));
         }

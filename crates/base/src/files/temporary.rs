@@ -1,8 +1,8 @@
-//! Names that nobody can guess, and what became of those of processes that were killed.
+//! Unguessable temporary names, and the removal of those that killed processes left behind.
 //!
-//! A temporary name is `.NAME.` with 128 random bits and `.part`. Its maker holds a lock on it as
-//! long as it works, so the next process that writes the same target can tell what is left over from
-//! what is in use. A directory that is about to be replaced waits under a name with `.old`.
+//! A temporary name is `.NAME.` with 128 random bits and `.part`. The process that made it holds a
+//! lock on it while it works, so the next process that writes the same target can tell leftovers
+//! from files in use. A directory that is about to be replaced is kept under a name with `.old`.
 
 use std::ffi::OsString;
 use std::fs::{self, File, TryLockError};
@@ -10,25 +10,25 @@ use std::path::{Path, PathBuf};
 
 use crate::{Error, Result};
 
-/// The ending of what is being written.
+/// The ending of names of what is being written.
 pub const PART: &str = ".part";
-/// The ending of what is being replaced.
+/// The ending of names of what is being replaced.
 pub const OLD: &str = ".old";
 const DIGITS: usize = 32;
-/// The longest part of a target's name that goes into a temporary one: names end at 255 bytes.
+/// How many bytes of the target's name go into a temporary one; names are limited to 255 bytes.
 const SHOWN: usize = 64;
 
 /// A file or folder under a temporary name, removed when it is dropped.
 #[derive(Debug)]
 pub struct Temporary {
     path: PathBuf,
-    /// The file itself; open and locked, it is not taken for something left over.
+    /// Open and locked, so that it is not mistaken for a leftover.
     handle: File,
     keep: bool,
 }
 
 impl Temporary {
-    /// Makes a new file beside `target`, readable by its owner alone if `private`.
+    /// Makes a new file beside `target`, accessible only to its owner if `private`.
     pub fn file(target: &Path, private: bool) -> Result<Self> {
         Self::make(target, &|path| {
             let mut options = File::options();
@@ -43,7 +43,7 @@ impl Temporary {
         })
     }
 
-    /// Makes a new folder beside `target`, for its owner alone if `private`.
+    /// Makes a new folder beside `target`, accessible only to its owner if `private`.
     pub fn folder(target: &Path, private: bool) -> Result<Self> {
         Self::make(target, &|path| {
             let mut builder = fs::DirBuilder::new();
@@ -55,7 +55,7 @@ impl Temporary {
             let _ = private;
             builder.create(path)?;
             match File::open(path) {
-                // Another process that is clearing up was faster.
+                // Another process removed it as a leftover.
                 Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
                 opened => opened.map(Some),
             }
@@ -72,8 +72,8 @@ impl Temporary {
             match create(&path) {
                 Ok(None) => {}
                 Ok(Some(handle)) => {
-                    // Another process that is clearing up may take it before it is locked here. Where locks are
-                    // unknown nothing is taken for left over, either.
+                    // Another process may remove it as a leftover before it is locked here. Where
+                    // locks are not supported, nothing is removed either.
                     let is_taken = matches!(handle.try_lock(), Err(TryLockError::WouldBlock));
                     if !is_taken && path.symlink_metadata().is_ok() {
                         return Ok(Self { path, handle, keep: false });
@@ -95,7 +95,7 @@ impl Temporary {
         &mut self.handle
     }
 
-    /// Renames it to what it was made for; it can be tried again.
+    /// Renames it to its target; may be retried after an error.
     pub fn rename(&mut self, target: &Path) -> std::io::Result<()> {
         fs::rename(&self.path, target)?;
         self.keep = true;
@@ -104,7 +104,7 @@ impl Temporary {
 }
 
 impl Drop for Temporary {
-    /// After an error nothing half-written stays; what cannot be removed is cleared by the next run.
+    /// Removes incomplete output after an error; what cannot be removed is left to the next run.
     fn drop(&mut self) {
         if !self.keep {
             remove(&self.path);
@@ -121,10 +121,10 @@ pub fn name_beside(target: &Path, ending: &str) -> std::io::Result<PathBuf> {
     Ok(target.with_file_name(name))
 }
 
-/// Removes what processes that no longer live have left beside `target`.
+/// Removes what dead processes have left beside `target`.
 pub fn clear(target: &Path) {
     for path in named(target, PART) {
-        // The lock is held until it is gone.
+        // The lock is held until the file is removed.
         if let Ok(file) = File::open(&path)
             && file.try_lock().is_ok()
         {

@@ -1,4 +1,4 @@
-//! What may be written, and what is left whatever happens.
+//! Which outputs may be written, and what is left behind after failures.
 
 use std::fs;
 use std::io::Write;
@@ -27,7 +27,7 @@ fn refuses(result: crate::Result<impl std::fmt::Debug>, words: &str) {
 }
 
 #[test]
-fn nothing_that_is_read_is_written() {
+fn inputs_are_never_overwritten() {
     let folder = folder();
     let [input, linked, other] = ["a", "b", "c"].map(|name| folder.path().join(name));
     fs::write(&input, "text").unwrap();
@@ -49,7 +49,7 @@ fn nothing_that_is_read_is_written() {
 }
 
 #[test]
-fn what_cannot_be_written_is_found_before_the_work() {
+fn unwritable_outputs_are_detected_up_front() {
     let folder = folder();
     let at = |name: &str| folder.path().join(name);
     fs::write(at("file"), "x").unwrap();
@@ -59,7 +59,7 @@ fn what_cannot_be_written_is_found_before_the_work() {
     refuses(outputs.file(&at("file/out")), "is not a directory");
     refuses(outputs.file(&at("new/")), "is not a directory");
     refuses(outputs.file(&at("made")), "is a directory");
-    refuses(outputs.derived(&at("file"), false, "move it"), "is there already");
+    refuses(outputs.derived(&at("file"), false, "move it"), "already exists");
     outputs.file(&at("out")).unwrap();
     refuses(outputs.file(&at("made/../out")), "two outputs");
     assert_eq!(names(folder.path()), ["file", "made"]);
@@ -92,7 +92,7 @@ fn links_are_not_followed_and_modes_are_kept() {
 }
 
 #[test]
-fn an_output_appears_whole_or_not_at_all() {
+fn an_output_appears_complete_or_not_at_all() {
     let folder = folder();
     let path = folder.path().join("out");
     fs::write(&path, "before").unwrap();
@@ -114,7 +114,7 @@ fn an_output_appears_whole_or_not_at_all() {
 }
 
 #[test]
-fn what_a_killed_process_left_is_cleared_and_nothing_else() {
+fn only_leftovers_of_killed_processes_are_removed() {
     let folder = folder();
     let path = folder.path().join("out");
     let left = folder.path().join(format!(".out.{}.part", "0f".repeat(16)));
@@ -158,7 +158,7 @@ fn a_directory_is_replaced_only_if_all_of_it_is_ours() {
     fs::write(target.join("sub/thesis.txt"), "years").unwrap();
     refuses(write_directory(&target, "three"), "holds sub/thesis.txt");
     fs::remove_file(target.join("sub/thesis.txt")).unwrap();
-    // Put there while the directory is being made.
+    // A file is added while the new directory is being written.
     let directory = OutputDirectory::begin(&target, own).unwrap();
     fs::write(target.join("thesis.txt"), "years").unwrap();
     refuses(directory.finish(), "holds thesis.txt");
@@ -182,7 +182,7 @@ fn a_kill_while_replacing_loses_nothing() {
 }
 
 #[test]
-fn writers_of_one_directory_do_not_hinder_each_other() {
+fn concurrent_writers_of_one_directory_do_not_conflict() {
     let folder = folder();
     let target = folder.path().join("d");
     std::thread::scope(|scope| {
