@@ -1,4 +1,4 @@
-//! Files that are read by looking at them.
+//! Memory-mapped files.
 
 use std::fs::File;
 use std::io;
@@ -7,24 +7,24 @@ use std::path::Path;
 
 use memmap2::Mmap;
 
-/// The bytes of a file, mapped into memory: a slice, of which only what is looked at is read.
+/// The bytes of a file, mapped into memory as a slice; only pages that are accessed are read.
 ///
-/// Files of ours are never changed in place but replaced as a whole, which leaves a mapped one as it
-/// was. Another process that cuts it short ends this one when it looks beyond the new end.
+/// Our files are never changed in place but replaced as a whole, which does not affect a mapped
+/// one. If another process truncates the file, access beyond the new end kills this process.
 #[derive(Debug)]
 pub struct MappedFile(Mmap);
 
 impl MappedFile {
-    /// Maps a file, which may be closed and removed while it is mapped.
+    /// Maps a file, which may be removed while it is mapped.
     pub fn open(path: &Path) -> io::Result<Self> {
         Self::map(&File::open(path)?)
     }
 
     /// Maps an open file, which may be closed and removed while it is mapped.
     pub fn map(file: &File) -> io::Result<Self> {
-        // SAFETY: the map is read-only and lives as long as the value. That nobody writes into the
-        // file meanwhile is up to who names it, as with any mapped file: ours are replaced as a
-        // whole, never in place. What is read is checked as what comes from outside always is.
+        // SAFETY: the map is read-only and lives as long as the value. As with any mapped file, the
+        // caller must ensure that nobody writes to it meanwhile; our files are replaced as a whole,
+        // never changed in place. The content is validated like any other untrusted input.
         let map = unsafe { Mmap::map(file)? };
         Ok(Self(map))
     }

@@ -1,12 +1,12 @@
-//! Rows in single precision times a panel of weights in half precision, which become single
-//! precision on the way into registers.
+//! Rows in single precision times a panel of weights in half precision, which are converted to
+//! single precision when loaded into registers.
 //!
-//! What is `unsafe` is as in [`int8`](crate::int8).
+//! `unsafe` is used as in [`int8`](crate::int8).
 
-/// Rows that share the reading of a panel.
+/// Rows that share one pass over a panel.
 pub const ROWS: usize = 6;
 
-/// Columns of a panel, two vectors, where the processor has instructions for this.
+/// Columns of a panel, two vectors, if the processor has the instructions.
 pub fn columns() -> Option<usize> {
     #[cfg(target_arch = "x86_64")]
     {
@@ -20,7 +20,7 @@ pub fn columns() -> Option<usize> {
     None
 }
 
-/// Up to [`ROWS`] rows with one panel; hands each row's number and sums to `put`.
+/// Multiplies up to [`ROWS`] rows by one panel; passes each row's index and sums to `put`.
 #[cfg(not(target_arch = "x86_64"))]
 pub fn multiply(_: usize, _: &[f32], _: usize, _: &[u16], _: impl FnMut(usize, &[f32])) {
     unreachable!("no such matrix is made here");
@@ -30,7 +30,7 @@ pub fn multiply(_: usize, _: &[f32], _: usize, _: &[u16], _: impl FnMut(usize, &
 pub use x86::multiply;
 
 #[cfg(target_arch = "x86_64")]
-#[allow(clippy::needless_range_loop, reason = "only so do all sums stay in registers")]
+#[allow(clippy::needless_range_loop, reason = "only this form keeps all sums in registers")]
 mod x86 {
     use std::arch::x86_64::{
         __m256, __m512, _mm_loadu_si128, _mm256_cvtph_ps, _mm256_fmadd_ps, _mm256_loadu_si256,
@@ -41,7 +41,7 @@ mod x86 {
     use super::columns;
     use crate::instructions::{AHEAD, prefetch};
 
-    /// Up to six rows with one panel; hands each row's number and sums to `put`.
+    /// Multiplies up to six rows by one panel; passes each row's index and sums to `put`.
     pub fn multiply(
         panel_columns: usize,
         x: &[f32],
@@ -49,8 +49,8 @@ mod x86 {
         weights: &[u16],
         put: impl FnMut(usize, &[f32]),
     ) {
-        assert_eq!(Some(panel_columns), columns(), "instructions that are here");
-        // SAFETY: the processor was asked just now.
+        assert_eq!(Some(panel_columns), columns(), "the instructions are available");
+        // SAFETY: the processor was just checked.
         unsafe {
             match (panel_columns, x.len() / inputs) {
                 (32, 1) => avx512::<1>(x, inputs, weights, put),
@@ -170,11 +170,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn rows_meet_the_weights_of_a_panel() {
-        /// Bits in half precision, and the numbers that they are.
+    fn equals_the_sum_of_products() {
+        /// Bits in half precision, and the numbers they represent.
         const NUMBERS: [(u16, f32); 5] =
             [(0, 0.0), (0x3c00, 1.0), (0xc000, -2.0), (0x3800, 0.5), (0x4200, 3.0)];
-        // `tests/presence.rs` shows that the instructions are found where they are.
+        // `tests/presence.rs` checks that the instructions are detected.
         let Some(columns) = columns() else { return eprintln!("skipped: no F16C here") };
         for inputs in [1, 2, 33] {
             let number = |place: usize| NUMBERS[(place * 7919 + place / 5) % NUMBERS.len()];
@@ -197,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn a_panel_that_is_too_short_is_refused() {
+    fn rejects_a_panel_that_is_too_short() {
         let Some(columns) = columns() else { return eprintln!("skipped: no F16C here") };
         let refused = |weights: usize| {
             let weights = vec![0; weights];
@@ -205,6 +205,6 @@ mod tests {
                 .is_err()
         };
         assert!(!refused(8 * columns));
-        assert!(refused(7 * columns), "weights that are not there");
+        assert!(refused(7 * columns), "missing weights");
     }
 }

@@ -1,32 +1,32 @@
-//! Which vector instructions this processor has, and loops compiled for each kind.
+//! Detection of vector instructions, and loops compiled for each instruction set.
 
 use std::fmt;
 
-/// Bytes of weights that are worth asking for ahead of their use, see [`prefetch`].
+/// How many bytes ahead weights are prefetched, see [`prefetch`].
 pub const AHEAD: usize = 8192;
-/// Bytes that come together.
+/// Bytes in a cache line.
 pub const CACHE_LINE: usize = 64;
 
-/// The kinds of instructions that loops are compiled for.
+/// The instruction sets that loops are compiled for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Instructions {
-    /// x86-64 with vectors of sixteen numbers.
+    /// x86-64 with vectors of sixteen `f32`.
     Avx512,
-    /// x86-64 with vectors of eight numbers and fused multiply-add.
+    /// x86-64 with vectors of eight `f32` and fused multiply-add.
     Avx2,
-    /// ARM, 64 bits: all of them have it.
+    /// 64-bit ARM, which always has it.
     Neon,
-    /// Whatever the compiler makes of a loop for any processor of the kind.
+    /// Compiled for the baseline of the architecture.
     Portable,
 }
 
 impl Instructions {
-    /// What the processor has that this runs on. It is asked once; then this is a read from memory.
+    /// The instruction set of this processor. Detected once; after that, this is a memory read.
     #[inline]
     pub fn here() -> Self {
         #[cfg(target_arch = "x86_64")]
         {
-            // The same set that the `gemm` crate asks for.
+            // The same features that the `gemm` crate requires.
             if std::is_x86_feature_detected!("avx512f")
                 && std::is_x86_feature_detected!("avx512bw")
                 && std::is_x86_feature_detected!("avx512cd")
@@ -61,9 +61,10 @@ impl fmt::Display for Instructions {
     }
 }
 
-/// Runs a loop that was compiled for each kind of [`Instructions`] with those that are here.
+/// Runs a loop that is compiled for each of the [`Instructions`], with those of this processor.
 ///
-/// All that the loop calls must be `#[inline(always)]`, or it is compiled once only.
+/// Everything that the loop calls must be `#[inline(always)]`; otherwise it is compiled only once,
+/// for the baseline.
 #[inline]
 pub fn vectorised<R>(body: impl FnOnce() -> R) -> R {
     match Instructions::here() {
@@ -73,7 +74,7 @@ pub fn vectorised<R>(body: impl FnOnce() -> R) -> R {
             fn with_avx512<R>(body: impl FnOnce() -> R) -> R {
                 body()
             }
-            // SAFETY: the processor was asked just now, and has all of them.
+            // SAFETY: the processor has all of these features; it was just checked.
             unsafe { with_avx512(body) }
         }
         #[cfg(target_arch = "x86_64")]
@@ -82,24 +83,24 @@ pub fn vectorised<R>(body: impl FnOnce() -> R) -> R {
             fn with_avx2<R>(body: impl FnOnce() -> R) -> R {
                 body()
             }
-            // SAFETY: the processor was asked just now, and has both.
+            // SAFETY: the processor has both features; it was just checked.
             unsafe { with_avx2(body) }
         }
         _ => body(),
     }
 }
 
-/// Asks for a place of memory that will be read soon, where the processor can be asked.
+/// Prefetches `values[place]`, which will be read soon, where the processor supports it.
 ///
-/// Weights are read once from start to end, and with few rows to meet there is little else to do:
-/// asking early makes such products up to three times as fast. A place beyond the end is as good as
-/// any, for nothing is read.
+/// Weights are read once from start to end, and with few rows to multiply there is little other
+/// work: prefetching makes such products up to three times as fast. An index beyond the end is
+/// fine, because nothing is read.
 #[inline(always)]
 pub fn prefetch<T>(values: &[T], place: usize) {
     #[cfg(target_arch = "x86_64")]
     {
         use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
-        // SAFETY: asking for memory reads and changes nothing, whatever the address.
+        // SAFETY: a prefetch neither reads nor changes memory, whatever the address.
         unsafe {
             _mm_prefetch::<_MM_HINT_T0>(values.as_ptr().wrapping_add(place).cast());
         }

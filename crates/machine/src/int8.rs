@@ -1,35 +1,35 @@
-//! The three ways to multiply rows in eight bits with a panel of weights.
+//! The three ways to multiply rows of 8-bit integers by a panel of weights.
 //!
-//! Everything that is read is read through a reference to an array of known size, so the only
-//! things that are `unsafe` are to begin to use instructions that not every processor has, after
-//! asking it, and to load and store such arrays.
+//! All data is read through references to arrays of known size. `unsafe` is needed only to call
+//! functions compiled for instructions that not every processor has, after checking for them, and
+//! to load and store such arrays.
 
 use std::fmt;
 
-/// The ways to multiply, in the order in which they are preferred.
+/// The ways to multiply, in order of preference.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Path {
-    /// AVX-512 with its instruction for this.
+    /// AVX-512 with its instruction for 8-bit dot products.
     Vnni,
     /// AVX2.
     Avx2,
-    /// What the compiler makes of a loop.
+    /// A plain loop.
     Portable,
 }
 
 impl Path {
-    /// The one that is gone here.
+    /// The preferred path on this processor.
     pub fn here() -> Self {
         Self::available()[0]
     }
 
-    /// Those that this processor can go.
+    /// The paths that this processor supports.
     pub fn available() -> Vec<Self> {
         let all = [Self::Vnni, Self::Avx2, Self::Portable];
         all.into_iter().filter(|path| path.is_available()).collect()
     }
 
-    /// Whether this processor has its instructions. It is asked once.
+    /// Whether this processor has the instructions. Detected once.
     #[inline]
     pub fn is_available(self) -> bool {
         match self {
@@ -52,7 +52,7 @@ impl Path {
         if self == Self::Vnni { 32 } else { 16 }
     }
 
-    /// Rows that share the reading of a panel: as many as there are registers for.
+    /// Rows that share one pass over a panel: as many as fit into registers.
     pub fn rows(self) -> usize {
         match self {
             Self::Vnni => 12,
@@ -72,27 +72,27 @@ impl fmt::Display for Path {
     }
 }
 
-/// Columns that are multiplied together, with all that belongs to them.
+/// Columns that are multiplied together, with their scales and biases.
 #[derive(Clone, Copy, Debug)]
 pub struct Panel<'a> {
     /// `[inputs / 4, columns, 4]`
     pub weights: &'a [i8],
-    /// `[columns]`, as the next two
+    /// `[columns]`, like the next two
     pub scales: &'a [f32],
-    /// What is added.
+    /// The bias of each column.
     pub bias: &'a [f32],
     /// The sum of each column's weights.
     #[cfg_attr(
         not(target_arch = "x86_64"),
-        allow(dead_code, reason = "only the instruction of VNNI takes rows that are shifted")
+        allow(dead_code, reason = "only the VNNI instruction takes rows with an offset")
     )]
     pub sums: &'a [i32],
 }
 
-/// Multiplies some rows with a panel; hands each row's number and results to `put`.
+/// Multiplies some rows by a panel; passes each row's index and results to `put`.
 ///
 /// # Shapes
-/// - values: `[rows, inputs]`, inputs a multiple of four, and some; scales: `[rows]`
+/// - values: `[rows, inputs]`, inputs a positive multiple of four; scales: `[rows]`
 /// - results: `[columns]`
 #[inline]
 pub fn multiply(
@@ -109,7 +109,7 @@ pub fn multiply(
     }
 }
 
-/// What sums of integers stand for.
+/// Converts integer sums to results: applies scales and bias.
 #[inline(always)]
 fn results<const COLUMNS: usize>(
     sums: &[i32; COLUMNS],
@@ -121,7 +121,7 @@ fn results<const COLUMNS: usize>(
     std::array::from_fn(|column| sums[column] as f32 * (row_scale * scales[column]) + bias[column])
 }
 
-/// A slice of known length: loops over it have no branches.
+/// A slice as an array of known length, so that loops over it have no branches.
 #[inline(always)]
 fn whole<T, const N: usize>(values: &[T]) -> &[T; N] {
     values.first_chunk().expect("a panel has all its columns")
@@ -145,8 +145,8 @@ fn portable(panel: &Panel<'_>, values: &[u8], scales: &[f32], mut put: impl FnMu
 }
 
 #[cfg(target_arch = "x86_64")]
-#[allow(clippy::needless_range_loop, reason = "only so do all sums stay in registers")]
-#[allow(clippy::wildcard_imports, reason = "every second word is an instruction")]
+#[allow(clippy::needless_range_loop, reason = "only this form keeps all sums in registers")]
+#[allow(clippy::wildcard_imports, reason = "most names are intrinsics")]
 mod x86 {
     use std::arch::x86_64::*;
 
@@ -160,8 +160,8 @@ mod x86 {
         scales: &[f32],
         put: impl FnMut(usize, &[f32]),
     ) {
-        assert!(path.is_available(), "instructions that are here");
-        // SAFETY: the processor was asked just now.
+        assert!(path.is_available(), "the instructions are available");
+        // SAFETY: the processor was just checked.
         unsafe {
             match (path, scales.len()) {
                 (Path::Vnni, 1) => vnni::<1>(panel, values, scales, put),
@@ -178,7 +178,7 @@ mod x86 {
         }
     }
 
-    /// The fours of each row.
+    /// The values of each row, in groups of four.
     #[inline(always)]
     fn split<'a, const N: usize>(
         values: &'a [u8],
@@ -219,7 +219,7 @@ mod x86 {
             store512(sums[row][1], &mut sum[1]);
             let mut sum: [i32; 32] = *whole(sum.as_flattened());
             for (sum, surplus) in sum.iter_mut().zip(surplus) {
-                // Rows were 128 more than they are.
+                // The unsigned values of a row are its values plus 128.
                 *sum -= 128 * surplus;
             }
             put(row, &results(&sum, scales[row], panel));
@@ -245,8 +245,8 @@ mod x86 {
                 let x = _mm256_set1_epi32(i32::from_le_bytes(rows[row][four]));
                 let size = _mm256_abs_epi8(x);
                 for half in 0..2 {
-                    // One factor has no sign, the other both signs. Two products of at most 127
-                    // times 127 add up to less than sixteen bits hold, so nothing is cut off.
+                    // One factor is unsigned; the other carries both signs. The sum of two products
+                    // of at most 127 times 127 fits into sixteen bits, so nothing saturates.
                     let pairs = _mm256_maddubs_epi16(size, _mm256_sign_epi8(both[half], x));
                     let four = _mm256_madd_epi16(pairs, ones);
                     sums[row][half] = _mm256_add_epi32(sums[row][half], four);

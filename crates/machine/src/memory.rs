@@ -1,6 +1,6 @@
 //! How much memory the machine has.
 
-/// The memory of the machine in bytes, where it says so.
+/// The memory of the machine in bytes, if the system reports it.
 pub fn total() -> Option<u64> {
     let text = std::fs::read_to_string("/proc/meminfo").ok()?;
     let kibibytes = text.lines().find_map(|line| line.strip_prefix("MemTotal:"))?;
@@ -11,7 +11,7 @@ pub fn total() -> Option<u64> {
 mod tests {
     #[test]
     #[cfg(target_os = "linux")]
-    fn a_machine_that_tests_has_some() {
+    fn reports_a_plausible_size() {
         assert!(super::total().is_some_and(|bytes| bytes > 64 << 20));
     }
 }

@@ -1,7 +1,7 @@
-//! Products of matrices that lie in slices, with any distance between rows.
+//! Products of matrices in slices, with any row stride.
 //!
-//! The `gemm` crate takes pointers. A [`Matrix`] can only be made of a slice that holds all of it,
-//! which is checked when it is made, so the products stay inside.
+//! The `gemm` crate takes pointers. A [`Matrix`] can only be made from a slice that holds all of
+//! it, which is checked when it is made, so the products stay in bounds.
 
 use gemm::Parallelism;
 
@@ -15,7 +15,7 @@ pub struct Matrix<'a> {
     column_stride: usize,
 }
 
-/// A matrix to write: `rows` stretches of `columns` values each, which do not overlap.
+/// A matrix to write: `rows` rows of `columns` values each, which do not overlap.
 #[derive(Debug)]
 pub struct MatrixMut<'a> {
     values: &'a mut [f32],
@@ -24,7 +24,7 @@ pub struct MatrixMut<'a> {
     row_stride: usize,
 }
 
-/// The number of values from the first to one past the last of a matrix.
+/// The number of values from the first to the last of a matrix, inclusive.
 fn extent(rows: usize, columns: usize, row_stride: usize, column_stride: usize) -> usize {
     if rows == 0 || columns == 0 {
         return 0;
@@ -38,7 +38,7 @@ fn extent(rows: usize, columns: usize, row_stride: usize, column_stride: usize) 
 }
 
 impl<'a> Matrix<'a> {
-    /// `rows` rows of `columns` neighbouring values, each row `row_stride` after the one before.
+    /// `rows` rows of `columns` adjacent values, with `row_stride` from one row to the next.
     ///
     /// # Panics
     /// If the slice is too short.
@@ -78,7 +78,7 @@ impl<'a> Matrix<'a> {
         self.column_stride
     }
 
-    /// Rows as columns, without moving anything.
+    /// The transpose, without moving any values.
     #[must_use]
     pub fn transposed(self) -> Self {
         Self {
@@ -136,7 +136,7 @@ impl<'a> MatrixMut<'a> {
     }
 }
 
-/// What a product does to the values that the output already has.
+/// What a product does with the previous values of the output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Output {
     /// Replaces them.
@@ -145,7 +145,7 @@ pub enum Output {
     Accumulate,
 }
 
-/// Below this many multiplications a product is not worth a second thread.
+/// Below this many multiplications, a product is not worth a second thread.
 const WORTH_SHARING: usize = 1 << 20;
 
 /// `out = scale * a b`, or `out += scale * a b`.
@@ -153,16 +153,17 @@ const WORTH_SHARING: usize = 1 << 20;
 /// Uses the threads of the current pool if there is enough to do.
 ///
 /// # Panics
-/// If the shapes do not fit.
+/// If the shapes do not match.
 pub fn multiply(out: MatrixMut<'_>, a: Matrix<'_>, b: Matrix<'_>, scale: f32, output: Output) {
     let (rows, columns, inner) = (out.rows, out.columns, a.columns);
     assert_eq!((a.rows, b.rows, b.columns), (rows, inner, columns), "shapes of a product fit");
     let shared = rows * columns * inner >= WORTH_SHARING && rayon::current_num_threads() > 1;
     let parallelism = if shared { Parallelism::Rayon(0) } else { Parallelism::None };
-    // SAFETY: the shapes fit. The constructors have checked that every element of the three matrices lies inside
-    // its slice; the slice of `out` is borrowed mutably and its rows do not overlap, so no element
-    // is written twice or read while it is written; strides fit into `isize`, for their matrix
-    // does, and where a dimension has one element only, its stride is not used.
+    // SAFETY: the shapes match. The constructors have checked that every element of the three
+    // matrices lies inside its slice; the slice of `out` is borrowed mutably and its rows do not
+    // overlap, so no element is written twice or read while it is written; strides fit into
+    // `isize` because the extent of their matrix does, and the stride of a dimension with only one
+    // element is not used.
     unsafe {
         gemm::gemm(
             rows,
@@ -243,7 +244,7 @@ mod tests {
 
     #[test]
     #[should_panic(expected = "inside its slice")]
-    fn a_matrix_beyond_its_slice_is_refused() {
+    fn rejects_a_matrix_larger_than_its_slice() {
         let _ = Matrix::new(&[0.0; 11], 3, 4, 4);
     }
 }

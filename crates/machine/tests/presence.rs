@@ -1,12 +1,12 @@
-//! Instructions are found where the system says that they are: what other tests skip is really not
-//! here.
+//! Instructions are detected where the system lists them, so other tests skip only what is really
+//! missing.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use abridge_machine::Instructions;
 use abridge_machine::bf16::Kind;
 use abridge_machine::int8::Path;
 
-/// The names of instructions that Linux lists for the first processor.
+/// The CPU flags that Linux lists for the first processor.
 fn listed() -> Option<Vec<String>> {
     let text = std::fs::read_to_string("/proc/cpuinfo").ok()?;
     let flags = text.lines().find_map(|line| line.strip_prefix("flags"))?;
@@ -14,9 +14,9 @@ fn listed() -> Option<Vec<String>> {
 }
 
 #[test]
-fn what_the_system_lists_is_used() {
+fn detection_agrees_with_the_system() {
     let Some(listed) = listed().filter(|_| cfg!(target_arch = "x86_64")) else {
-        return eprintln!("skipped: this system does not list the instructions of its processor");
+        return eprintln!("skipped: this system does not list CPU flags");
     };
     let has = |names: &[&str]| names.iter().all(|name| listed.iter().any(|flag| flag == name));
     let is_avx2 = has(&["avx2", "fma"]);

@@ -1,9 +1,9 @@
 //! AMX, the matrix unit of server processors since 2023.
 //!
 //! A tile register holds 16 rows of 64 bytes. One instruction multiplies a tile of 16 rows and 32
-//! columns of bfloat16 with one of 32 rows and 16 columns, and adds the result to a tile of 16 x 16
-//! `f32`: sixteen times the work of an AVX-512 instruction. Rust has no stable name for these
-//! instructions yet, so they are written out here, and nowhere else.
+//! columns of bfloat16 by one of 32 rows and 16 columns, and adds the result to a tile of 16 x 16
+//! `f32`: sixteen times the work of an AVX-512 instruction. Rust has no stable intrinsics for these
+//! instructions yet, so this module, and no other, uses inline assembly.
 
 use std::arch::asm;
 use std::arch::x86_64::__cpuid_count;
@@ -14,7 +14,7 @@ use std::sync::OnceLock;
 use super::{ROWS, Tile};
 use crate::Instructions;
 
-/// The right of a thread to use AMX, whose registers are shaped until it is dropped.
+/// Permission for one thread to use AMX; the tile registers stay configured until it is dropped.
 #[derive(Debug)]
 pub struct Amx {
     /// Tile registers belong to a thread.
@@ -49,13 +49,13 @@ static SHAPES: Shapes = {
 };
 
 thread_local! {
-    /// Whether this thread has an [`Amx`]: the first of two to be dropped would take the
-    /// registers from the other.
+    /// Whether this thread has an [`Amx`]: if there were two, dropping one would release the
+    /// registers of the other.
     static IS_TAKEN: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Whether the processor has tiles of bfloat16, and AVX-512 to fill them, and the system lets
-/// this process use them.
+/// Whether the processor has bfloat16 tiles, and AVX-512 to fill them, and the system lets this
+/// process use them.
 pub fn is_here() -> bool {
     static HERE: OnceLock<bool> = OnceLock::new();
     const BFLOAT16: u32 = 1 << 22;
@@ -69,8 +69,8 @@ pub fn is_here() -> bool {
         {
             return false;
         }
-        // SAFETY: asks the kernel a question; it answers with an error where it does not know
-        // it, and else changes only what threads of this process may do.
+        // SAFETY: a request to the kernel; it returns an error if it does not know the request,
+        // and otherwise only changes what threads of this process may do.
         let answer =
             unsafe { libc::syscall(libc::SYS_arch_prctl, ASK_FOR_PERMISSION, TILE_REGISTERS) };
         answer == 0
@@ -78,14 +78,14 @@ pub fn is_here() -> bool {
 }
 
 impl Amx {
-    /// Nothing where the processor has none, or the system does not share it.
+    /// `None` if the processor has no AMX, or the system does not permit its use.
     ///
     /// # Panics
-    /// If this thread has it already.
+    /// If this thread already has it.
     pub fn take() -> Option<Self> {
         is_here().then(|| {
             assert!(!IS_TAKEN.replace(true), "a thread has one set of tile registers");
-            // SAFETY: the processor has the instruction and the process the permission. The
+            // SAFETY: the processor has the instruction and the process has permission. The
             // 64 bytes that it reads are those of `SHAPES`.
             unsafe {
                 asm!("ldtilecfg [{}]", in(reg) &raw const SHAPES, options(nostack, readonly));
@@ -97,8 +97,8 @@ impl Amx {
     /// See [`super::Bf16Unit::add_products`].
     ///
     /// # Safety
-    /// Both sides have the same number of tiles, at least one, and `out` holds all sums.
-    #[allow(clippy::unused_self, reason = "it proves that the registers are shaped")]
+    /// Both sides have the same number of tiles, at least one, and `out` has room for all sums.
+    #[allow(clippy::unused_self, reason = "it proves that the registers are configured")]
     pub unsafe fn add_products(
         &self,
         left: &[[Tile; 2]],
@@ -107,10 +107,10 @@ impl Amx {
         stride: usize,
         keep: bool,
     ) {
-        // SAFETY: `self` says that the registers are there and shaped. The loop reads
+        // SAFETY: `self` proves that the registers exist and are configured. The loop reads
         // `left.len()` times two tiles of 1024 bytes from each side, which is what the slices
-        // hold, as the caller promises. The four corners of `out`, 16 rows of 64 bytes each, are
-        // read and written; the caller promises that they lie inside.
+        // hold, as the caller guarantees. The four quadrants of `out`, 16 rows of 64 bytes each,
+        // are read and written; the caller guarantees that they are in bounds.
         unsafe {
             asm!(
                 "test {keep}, {keep}",
@@ -160,7 +160,7 @@ impl Amx {
 
 impl Drop for Amx {
     fn drop(&mut self) {
-        // SAFETY: the processor has the instruction, or there would be no value to drop.
+        // SAFETY: the processor has the instruction; otherwise there would be no value to drop.
         unsafe { asm!("tilerelease", options(nostack, nomem)) }
         IS_TAKEN.set(false);
     }

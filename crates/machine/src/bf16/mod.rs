@@ -1,7 +1,7 @@
-//! Sums of products of bfloat16, on the processors that have instructions for them.
+//! Matrix products in bfloat16, on processors with instructions for them.
 //!
-//! Matrices are laid out in [`Tile`]s of 16 x 32 values, whichever instructions multiply them: those
-//! of AMX, or those of AVX-512 with bfloat16.
+//! Matrices are laid out in [`Tile`]s of 16 x 32 values, for both instruction sets: AMX, and
+//! AVX-512 with bfloat16.
 
 #[cfg(all(target_arch = "x86_64", target_os = "linux"))]
 mod amx;
@@ -10,10 +10,10 @@ mod avx512;
 
 use std::fmt;
 
-/// 16 rows of 16 pairs of bfloat16, neighbours along the inner dimension.
+/// 16 rows of 16 pairs of bfloat16, adjacent along the inner dimension.
 ///
-/// On the left side of a product a row of the tile is a row of the matrix. On the right side it is
-/// two rows of the matrix, a column's two values side by side.
+/// On the left side of a product, a row of the tile is a row of the matrix. On the right side, it
+/// is two rows of the matrix, with the two values of each column adjacent.
 #[derive(Clone, Copy, Debug)]
 #[repr(C, align(64))]
 pub struct Tile(pub [[u32; ROWS]; ROWS]);
@@ -21,13 +21,13 @@ pub struct Tile(pub [[u32; ROWS]; ROWS]);
 /// Rows of a tile, and pairs in a row.
 pub const ROWS: usize = 16;
 
-/// Rows and columns of what is computed at a time: two tiles each way.
+/// Rows and columns of the block that is computed at a time: two tiles each way.
 pub const SIDE: usize = 2 * ROWS;
 
 /// Values of the inner dimension that a tile holds.
 pub const DEPTH: usize = 2 * ROWS;
 
-/// Which instructions multiply.
+/// The instruction set that multiplies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// The matrix unit of Intel's servers.
@@ -37,7 +37,7 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// From the fastest to the slowest.
+    /// From fastest to slowest.
     pub const ALL: [Self; 2] = [Self::Amx, Self::Avx512];
 
     /// Whether the processor has the instructions and the system lets this process use them.
@@ -52,7 +52,7 @@ impl Kind {
         }
     }
 
-    /// The fastest that is here.
+    /// The fastest that is available.
     pub fn fastest() -> Option<Self> {
         Self::ALL.into_iter().find(|kind| kind.is_here())
     }
@@ -67,11 +67,11 @@ impl fmt::Display for Kind {
     }
 }
 
-/// The right of a thread to multiply with the instructions of a [`Kind`].
+/// Permission for one thread to multiply with the instructions of a [`Kind`].
 #[derive(Debug)]
 pub struct Bf16Unit(Instructions);
 
-/// A value of one of these proves that the instructions are here.
+/// A value of this type proves that the instructions are available.
 #[derive(Debug)]
 enum Instructions {
     #[cfg(all(target_arch = "x86_64", target_os = "linux"))]
@@ -81,18 +81,18 @@ enum Instructions {
 }
 
 impl Bf16Unit {
-    /// That of the fastest instructions; nothing where there are none.
+    /// The unit of the fastest available kind, if there is one.
     ///
     /// # Panics
-    /// If they are AMX and this thread has its registers already.
+    /// If that is AMX and this thread already holds its registers.
     pub fn take() -> Option<Self> {
         Kind::fastest().and_then(Self::of)
     }
 
-    /// That of some instructions, if they are here.
+    /// The unit of a kind, if it is available.
     ///
     /// # Panics
-    /// If they are AMX and this thread has its registers already.
+    /// If that is AMX and this thread already holds its registers.
     pub fn of(kind: Kind) -> Option<Self> {
         match kind {
             #[cfg(all(target_arch = "x86_64", target_os = "linux"))]
@@ -104,12 +104,12 @@ impl Bf16Unit {
         }
     }
 
-    /// Adds the products of two tiles of the left with two of the right side, over the inner
-    /// dimension, to the first [`SIDE`] values of [`SIDE`] rows, each `stride` after the one
-    /// before; `keep` says whether those values count.
+    /// Multiplies two rows of tiles on the left by two columns of tiles on the right, and adds the
+    /// sums over the inner dimension to the first [`SIDE`] values of [`SIDE`] rows of `out`, which
+    /// are `stride` apart; without `keep`, overwrites those values.
     ///
     /// # Panics
-    /// If the sides differ in length or are empty, or the sums do not fit into `out`.
+    /// If the sides differ in length or are empty, rows overlap, or the sums do not fit into `out`.
     pub fn add_products(
         &self,
         left: &[[Tile; 2]],
@@ -124,10 +124,10 @@ impl Bf16Unit {
         assert!(extent.is_some_and(|extent| extent <= out.len()), "all sums have a place");
         assert!(stride >= SIDE, "rows do not overlap");
         match &self.0 {
-            // SAFETY: just compared.
+            // SAFETY: lengths were just checked.
             #[cfg(all(target_arch = "x86_64", target_os = "linux"))]
             Instructions::Amx(amx) => unsafe { amx.add_products(left, right, out, stride, keep) },
-            // SAFETY: just compared; the instructions are here, or there would be no such value.
+            // SAFETY: lengths were just checked; this value proves that the instructions exist.
             #[cfg(target_arch = "x86_64")]
             Instructions::Avx512 => unsafe {
                 avx512::add_products(left, right, out, stride, keep);
@@ -135,7 +135,7 @@ impl Bf16Unit {
         }
     }
 
-    /// Rows as columns.
+    /// Transposes a tile.
     #[inline]
     #[cfg_attr(not(target_arch = "x86_64"), allow(unused_variables, reason = "never called"))]
     pub fn transpose(&self, tile: &mut Tile) {
@@ -167,7 +167,7 @@ mod tests {
         ((column * 3 + inner * 2) % 5) as i32 - 2
     }
 
-    /// One of each kind that this processor has; `tests/presence.rs` shows that those are found.
+    /// One of each kind that this processor has; `tests/presence.rs` checks the detection.
     fn units() -> Vec<Bf16Unit> {
         let (here, missing): (Vec<Kind>, Vec<Kind>) =
             Kind::ALL.into_iter().partition(|kind| kind.is_here());
@@ -210,7 +210,7 @@ mod tests {
                     let products =
                         (0..deep * DEPTH).map(|inner| left(row, inner) * right(inner, column));
                     let expected = products.sum::<i32>() + i32::from(keep);
-                    // What lies between the rows is left alone.
+                    // Values between the rows stay unchanged.
                     let expected = if column < SIDE { expected as f32 } else { 1.0 };
                     assert_eq!(sum, expected, "row {row}, column {column}");
                 }
@@ -219,7 +219,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_fit_is_refused() {
+    fn rejects_arguments_that_do_not_fit() {
         let some = vec![[Tile([[0; ROWS]; ROWS]); 2]; 2];
         for unit in units() {
             let refused = |left: usize, right: usize, length: usize, stride: usize| {
@@ -234,12 +234,12 @@ mod tests {
             assert!(refused(1, 2, enough, SIDE), "sides of different lengths");
             assert!(refused(0, 0, enough, SIDE), "nothing to multiply");
             assert!(refused(2, 2, enough, SIDE - 1), "rows that overlap");
-            assert!(refused(2, 2, enough, usize::MAX), "rows beyond all memory");
+            assert!(refused(2, 2, enough, usize::MAX), "a stride that overflows");
         }
     }
 
     #[test]
-    fn registers_that_are_taken_are_not_given_again() {
+    fn registers_can_be_taken_only_once() {
         let Some(_unit) = Bf16Unit::of(Kind::Amx) else { return eprintln!("skipped: no AMX here") };
         assert!(catch_unwind(|| Bf16Unit::of(Kind::Amx)).is_err());
     }
