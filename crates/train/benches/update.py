@@ -3,11 +3,11 @@
     python -m venv /tmp/torch && /tmp/torch/bin/pip install torch
     /tmp/torch/bin/python crates/train/benches/update.py [--size small] [--context 0,10]
 
-The same sizes, lengths of sentences and optimiser as `update.rs`. A training example carries its C
-context sentences, each slot is a padded batch of its own that the encoder reads, and only the shape
-of the work is the published one: the networks are built from PyTorch's own modules. As published,
-sentences of similar length stand together, so that little is padding: an update is several batches
-of the sorted sentences, whose gradients add up.
+The same sizes, sentence lengths and optimiser as `update.rs`. A training example carries its C
+context sentences, and the encoder reads each slot as a separate padded batch. Only the shape of the
+work is the published one: the networks are built from PyTorch's own modules. As published,
+sentences of similar length are batched together to reduce padding: an update is several batches of
+the sorted sentences, whose gradients are summed.
 """
 
 import argparse
@@ -135,7 +135,7 @@ def row(name, preset, context, updates, sentences):
     draw, vocabulary = random.Random(1), SIZES[name][4]
     text = [sentence(draw, vocabulary) for _ in range(context + sentences)]
     targets = [sentence(draw, vocabulary) for _ in range(sentences)]
-    # By the longer side of the work: the decoder and its vocabulary.
+    # By target length first: the decoder and its vocabulary are most of the work.
     order = sorted(range(sentences), key=lambda i: (len(targets[i]), len(text[context + i])))
     batches = [
         (

@@ -1,4 +1,5 @@
-//! A whole update, as context grows: gradients of one micro-batch per worker, clipping, Adam.
+//! A whole update at growing context sizes: gradients of one micro-batch per worker, clipping,
+//! Adam.
 //!
 //! ```text
 //! cargo bench -p abridge-train                                   # all of it, some minutes
@@ -11,9 +12,9 @@
 //!
 //! Every sentence is encoded once, so an update at context size 10 should cost little more than one
 //! at context size 0; `update.py` encodes the context of every sentence again, as the published
-//! code does. Each row runs in a process of its own, for its peak memory. `--beside` takes the
-//! Python of an environment that has PyTorch, and measures each row there right after ours, with as
-//! many sentences per update: compare their ratio, because machines are noisy.
+//! code does. Each row runs in its own process, for its peak memory. `--beside` takes the Python of
+//! an environment that has PyTorch, and measures each row there right after ours, with as many
+//! sentences per update: compare the ratios, because machines are noisy.
 
 #[path = "../../model/benches/support/mod.rs"]
 mod support;
@@ -36,10 +37,10 @@ struct Choices {
     updates: usize,
     sentences: usize,
     precision: ProductPrecision,
-    /// Nothing for the paper's networks; else a memory on top of a sentence-level network, of which
-    /// all learns or the memory alone.
+    /// Empty for the paper's networks; otherwise a memory on top of a sentence-level network, and
+    /// whether all is trained or only the memory.
     trained: Vec<Trained>,
-    /// A Python that has PyTorch.
+    /// A Python interpreter with PyTorch.
     beside: Option<String>,
     /// In a child process: measure one row and print it.
     is_row: bool,
@@ -84,7 +85,7 @@ fn trained(name: &str) -> Trained {
     match name {
         "all" => Trained::All,
         "context" => Trained::Context,
-        other => panic!("all or context, not {other}"),
+        other => panic!("--train takes all or context, not {other}"),
     }
 }
 
@@ -124,7 +125,7 @@ fn main() {
     }
 }
 
-/// What a memory costs to train with and without the network below it.
+/// The cost of training a memory with and without the network below it.
 fn side_by_side(choices: &Choices) {
     for &size in &choices.sizes {
         for &preset in &choices.presets {
@@ -141,7 +142,7 @@ fn side_by_side(choices: &Choices) {
     }
 }
 
-/// Runs one row in a process of its own and prints it; returns its sentences per second.
+/// Runs one row in its own process and prints it; returns its sentences per second.
 fn measure(
     size: ModelSize,
     preset: Preset,
@@ -226,7 +227,7 @@ fn row(choices: &Choices) {
         let mut sum = workers.accumulate(&model, &batches, settings).expect("the batches fit");
         sum.gradients.clip(0.1);
         model = adam.step(model, sum.gradients, 1e-4);
-        // The first update draws the weights.
+        // The first update initialises the weights.
         if update > 1 {
             seconds.push(start.elapsed().as_secs_f64());
         }

@@ -1,16 +1,16 @@
-//! Beyond the paper: batches that are made harder at random, so that a model is robust at any
-//! context size and learns to look at its context.
+//! An extension of the paper: random augmentations that make batches harder, so that a model is
+//! robust at any context size and learns to use its context.
 //!
-//! All of it depends on the seed, the update and the place of a micro-batch in it, so neither
-//! workers nor a resume change what is drawn.
+//! All randomness depends only on the seed, the update and the index of the micro-batch in it, so
+//! neither the number of workers nor a resume changes what is drawn.
 
 use abridge_base::tokens::{END, UNKNOWN};
 use abridge_base::{SourceBatch, random};
 
 use crate::recipe::ContextRecipe;
 
-/// Applies what the recipe asks for; `numbers` are those of the examples' sentences in the corpus,
-/// `languages` the tokens of target languages.
+/// Applies the augmentations of the recipe; `numbers` are the sentence numbers of the examples in
+/// the corpus, `languages` the tokens of target languages.
 pub fn augment(
     batch: &mut SourceBatch,
     numbers: &[usize],
@@ -29,8 +29,8 @@ pub fn augment(
     }
 }
 
-/// Every run of consecutive sentences sees another number of sentences before, from none to all;
-/// the nearest stay.
+/// Draws a context size for each run of consecutive sentences, from none to all; the nearest
+/// sentences stay.
 fn random_size(batch: &mut SourceBatch, numbers: &[usize], key: u64) {
     let mut previous = None;
     let mut size = 0;
@@ -47,7 +47,7 @@ fn random_size(batch: &mut SourceBatch, numbers: &[usize], key: u64) {
     }
 }
 
-/// With the given probability, a sentence sees nothing of what was before.
+/// With the given probability, a sentence loses its whole context.
 fn drop_context(batch: &mut SourceBatch, numbers: &[usize], probability: f64, key: u64) {
     for (example, &number) in batch.examples.iter_mut().zip(numbers) {
         if random::uniform(key, number as u64) < probability {
@@ -56,11 +56,11 @@ fn drop_context(batch: &mut SourceBatch, numbers: &[usize], probability: f64, ke
     }
 }
 
-/// CoWord dropout: words of the sentence to translate become unknown, those of its context do not,
-/// so that what is missing can only come from the context.
+/// CoWord dropout: tokens of the sentence to translate become unknown, those of its context do not,
+/// so that missing information can only come from the context.
 ///
-/// A sentence of a run is another's context, so one with hidden words is a new sentence of the
-/// batch, and is encoded beside the whole one.
+/// A sentence is also the context of others in its run, so a sentence with hidden tokens is added
+/// to the batch, and is encoded in addition to the complete one.
 fn coword_dropout(
     batch: &mut SourceBatch,
     numbers: &[usize],
@@ -75,7 +75,7 @@ fn coword_dropout(
             .iter()
             .enumerate()
             .map(|(place, &token)| {
-                // What language is wanted is not for the context to say.
+                // The target language cannot be inferred from the context.
                 let is_word = token != END && !languages.contains(&token);
                 let hide = is_word && random::uniform(key, place as u64) < probability;
                 if hide { UNKNOWN } else { token }
@@ -162,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn words_are_hidden_from_the_sentence_but_not_from_its_followers() {
+    fn words_are_hidden_in_the_sentence_but_not_when_it_is_context() {
         let recipe = ContextRecipe { coword_dropout: 0.2, ..ContextRecipe::default() };
         let changed = augmented(40, &recipe);
         let mut hidden = 0;
@@ -179,7 +179,7 @@ mod tests {
         assert!((share - 0.2).abs() < 0.03, "{share}");
         assert_eq!(augmented(40, &recipe), changed, "the same key draws the same");
 
-        // The target language is said, whatever else is hidden.
+        // The language token is never hidden.
         let (mut said, numbers) = batch(40);
         augment(&mut said, &numbers, &recipe, &[10], 7);
         let first = |example: &Example| said.sentences.get(example.source)[0];

@@ -22,11 +22,11 @@ pub enum Choice {
     Best(usize),
 }
 
-/// How the provenance of a model says that it is an average.
+/// The key in a model's provenance that marks it as an average.
 const AVERAGE: &str = "average of updates";
 
-/// Averages checkpoints of a run into a model directory; returns the updates that went in. An
-/// earlier average is replaced; any other model is not.
+/// Averages checkpoints of a run into a model directory; returns their updates. An earlier average
+/// is replaced; any other model is not.
 pub fn average(run: &Path, choice: Choice, out: &Path) -> Result<Vec<u64>> {
     let output = OutputDirectory::begin(out, |path| {
         let manifest = Manifest::read(path).ok()?;
@@ -38,15 +38,15 @@ pub fn average(run: &Path, choice: Choice, out: &Path) -> Result<Vec<u64>> {
         Choice::Best(count) => {
             found.retain(|checkpoint| checkpoint.state.valid_loss.is_some());
             let loss = |checkpoint: &Found| checkpoint.state.valid_loss.unwrap_or(f64::INFINITY);
-            // The best at the end; of equal ones, the later.
+            // The best last; of equal ones, the later.
             found.sort_by(|a, b| loss(b).total_cmp(&loss(a)));
             count
         }
     };
     if wanted == 0 || found.len() < wanted {
         return Err(Error::Checkpoint(format!(
-            "{}: {wanted} checkpoints are wanted, but {} are there; checkpoints.keep and \
-             checkpoints.keep_best of the recipe say how many stay",
+            "{}: {wanted} checkpoints were requested, but {} exist; checkpoints.keep and \
+             checkpoints.keep_best in the recipe set how many are kept",
             run.display(),
             found.len()
         )));
@@ -64,14 +64,14 @@ pub fn average(run: &Path, choice: Choice, out: &Path) -> Result<Vec<u64>> {
     Ok(updates)
 }
 
-/// Sums are taken in double precision, in the order of the updates.
+/// The mean, summed in double precision, in the order of the updates.
 fn mean(folder: &Path, chosen: &[Found]) -> Result<Model> {
     let config = chosen[0].config()?;
     let device = Device::flex();
     let parameters = config.init(0, &device)?.parameters();
     let files = chosen.iter().map(Found::tensors).collect::<Result<Vec<_>>>()?;
     let mut tensors = NamedTensors::new();
-    // A memory alone is averaged where the model below it stayed as it was.
+    // If the model below a memory is frozen, only the memory is stored and averaged.
     let stored = |parameter: &Parameter| files[0].shape(&parameter.name).is_some();
     for parameter in parameters.into_iter().filter(stored) {
         let mut sum = vec![0.0; parameter.shape.iter().product()];
@@ -87,7 +87,7 @@ fn mean(folder: &Path, chosen: &[Found]) -> Result<Model> {
     let file = folder.join("average.safetensors");
     write_tensors(&file, &tensors)?;
     let model = chosen[0].state.origin.load(&config, &file, &device);
-    // It was only the way into a network.
+    // It was only needed to load the network.
     std::fs::remove_file(&file).map_err(|error| abridge_base::Error::io("remove", &file, error))?;
     model
 }

@@ -10,7 +10,7 @@ use crate::event::CorpusCoverage;
 use crate::ranks::Ranks;
 use crate::recipe::TrainRecipe;
 
-/// Walks through the training text.
+/// Iterates over the training data.
 #[derive(Debug)]
 pub struct Updates {
     sampler: Sampler,
@@ -20,13 +20,13 @@ pub struct Updates {
 }
 
 impl Updates {
-    /// Of everything that a sampler draws from a position on.
+    /// The updates that a sampler draws, starting at a position.
     pub fn new(mut sampler: Sampler, languages: Vec<u32>, from: &mut Position) -> Self {
         sampler.enter(from);
         Self { in_epoch: sampler.batches_in_epoch(), sampler, languages }
     }
 
-    /// Micro-batches of an epoch; of much text or several corpora, about.
+    /// Micro-batches in an epoch; approximate for large data or several corpora.
     pub fn in_epoch(&self) -> usize {
         self.in_epoch
     }
@@ -36,7 +36,7 @@ impl Updates {
         self.sampler.is_epoch_done(position)
     }
 
-    /// By the name of each of several corpora, what was seen of it; empty if there is one.
+    /// What was seen of each corpus, by name; empty if there is only one.
     pub fn seen(&self, position: &Position) -> BTreeMap<String, CorpusCoverage> {
         if !self.sampler.is_mixed() {
             return BTreeMap::new();
@@ -51,7 +51,8 @@ impl Updates {
         seen.collect()
     }
 
-    /// This rank's micro-batches of the next update, each with its place in it; `position` moves on.
+    /// This rank's micro-batches of the next update, each with its index in the update; advances
+    /// `position`.
     ///
     /// The last update of an epoch may have fewer.
     pub fn next(

@@ -1,8 +1,8 @@
-//! Checkpoints: a directory each, complete or not there.
+//! Checkpoints: one directory each, complete or absent.
 //!
-//! A checkpoint is written beside its final name, made durable, and renamed; its manifest comes
-//! last and holds the size and hash of every file. One without a valid manifest does not exist.
-//! `last` and `best` beside the checkpoints hold the name of one each.
+//! A checkpoint is written beside its final name, synced, and renamed; its manifest is written last
+//! and holds the size and hash of every file. A checkpoint without a valid manifest is ignored. The
+//! files `last` and `best` beside the checkpoints each hold the name of one.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -20,10 +20,10 @@ use crate::origin::Origin;
 use crate::recipe::{CheckpointRecipe, OptimisationRecipe};
 use crate::{Error, Result};
 
-/// Where a run is, apart from its weights.
+/// The state of a run, apart from its weights.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RunState {
-    /// Updates made, those that were skipped included.
+    /// Updates made, including skipped ones.
     pub update: u64,
     /// The next micro-batch.
     pub position: Position,
@@ -31,20 +31,20 @@ pub struct RunState {
     pub valid_loss: Option<f64>,
     /// The lowest validation loss so far, in bits per token.
     pub best_loss: Option<f64>,
-    /// The update that it belongs to.
+    /// The update with that loss.
     pub best_update: u64,
-    /// Validations since then without a lower one.
+    /// Validations since then without a lower loss.
     pub without_improvement: u32,
     /// Updates that were skipped because a gradient was not finite.
     pub skipped: u64,
-    /// How many of them were the last ones.
+    /// How many of the latest updates in a row were skipped.
     pub skipped_in_a_row: u64,
-    /// What the run was started with: a difference is refused.
+    /// What the run was started with; it cannot be resumed with anything else.
     pub origin: Origin,
 }
 
 impl RunState {
-    /// The state of a run that has done nothing.
+    /// The state of a run before its first update.
     pub fn new(origin: Origin) -> Self {
         Self {
             update: 0,
@@ -83,20 +83,20 @@ impl Checkpoints {
         Self { folder }
     }
 
-    /// Removes what saves that were cut short have left.
+    /// Removes what interrupted saves have left.
     pub fn clean(&self) {
         let Ok(entries) = fs::read_dir(&self.folder) else { return };
         let ours = [".update-", ".last.", ".best."];
         for entry in entries.filter_map(std::result::Result::ok) {
             let name = entry.file_name();
             if ours.iter().any(|start| name.to_string_lossy().starts_with(start)) {
-                // What cannot be removed only takes space.
+                // Not worth failing for: it only takes space.
                 let _ = fs::remove_file(entry.path()).or_else(|_| fs::remove_dir_all(entry.path()));
             }
         }
     }
 
-    /// Saves a checkpoint, in place of one of the same update; returns its folder.
+    /// Saves a checkpoint, replacing one of the same update; returns its folder.
     pub fn save(&self, model: &Model, adam: &Adam, state: &RunState) -> Result<PathBuf> {
         let target = self.folder.join(name_of(state.update));
         self.write(model, adam, state, &target)
@@ -107,7 +107,7 @@ impl Checkpoints {
     fn write(&self, model: &Model, adam: &Adam, state: &RunState, target: &Path) -> Result<()> {
         let output = OutputDirectory::begin(target, |_| Some(manifest::names()))?;
         let file = |name: &str| output.path().join(name);
-        // What a memory stands on stays where it is.
+        // The frozen model below a memory is not saved again.
         let part = state.origin.leaves_base().then_some(Part::Context);
         model.save_part(part, WeightPrecision::Single, &file(WEIGHTS))?;
         write_tensors(&file(OPTIMISER), &adam.state(model))?;
@@ -124,7 +124,7 @@ impl Checkpoints {
         Ok(())
     }
 
-    /// Removes all but the newest, the best, and as many further as the recipe wants.
+    /// Removes all checkpoints except the newest, the best, and others that the recipe keeps.
     pub fn prune(&self, keep: CheckpointRecipe, best: u64) {
         let names = self.names();
         let newest = names.len().saturating_sub(keep.keep.max(2));
@@ -136,7 +136,7 @@ impl Checkpoints {
         by_loss.truncate(keep.keep_best);
         for name in &names[..newest] {
             if *name != name_of(best) && by_loss.iter().all(|(_, kept)| *kept != name) {
-                // What cannot be removed only costs space; what others put there stays.
+                // A failure only costs space; files of others stay.
                 remove_files(&self.folder.join(name), manifest::names());
             }
         }
@@ -156,7 +156,7 @@ impl Checkpoints {
             return Ok(None);
         }
         Err(Error::Checkpoint(format!(
-            "no checkpoint in {} is usable: {}; remove them to start anew",
+            "no checkpoint in {} is usable: {}; remove them to start over",
             self.folder.display(),
             passed_over.join("; ")
         )))

@@ -1,4 +1,4 @@
-//! The end product of a run: a model directory that every other command takes.
+//! The result of a run: a model directory that every other command accepts.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -31,14 +31,14 @@ impl Training {
     }
 }
 
-/// Begins the model directory of a run. An earlier model is replaced, unless something else was put
-/// beside it.
+/// Begins the model directory of a run. An earlier model is replaced, unless the directory contains
+/// other files.
 pub fn begin_model(out: &Path) -> Result<OutputDirectory> {
     Ok(OutputDirectory::begin(out, ModelDirectory::own_files)?)
 }
 
-/// Writes a network of a run with the tokenizers of the run; of a memory on top of a model that
-/// stayed as it was, only what is new.
+/// Writes a network of a run with the tokenizers of the run; of a memory on top of a frozen model,
+/// only the memory.
 pub fn write_model(
     run: &Path,
     model: &Model,
@@ -48,7 +48,7 @@ pub fn write_model(
 ) -> Result<()> {
     let (source, target, languages) = tokenizers(run)?;
     provenance.insert("languages".to_owned(), languages);
-    // Without the model below, the memory is not left alone: both become one model.
+    // If the model below is missing, both are written as one model.
     if let Some(Ok(below)) = origin.below() {
         provenance = below.below_a_memory(output.path(), provenance);
     }

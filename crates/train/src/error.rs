@@ -6,11 +6,11 @@ use abridge_base::error::HasKind;
 /// The result of everything in this crate that can fail.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// An error of training.
+/// An error in training.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// The network refused a batch, its configuration or its weights.
+    /// A batch, configuration or weights that do not fit the network.
     #[error(transparent)]
     Model(#[from] abridge_model::Error),
 
@@ -26,7 +26,7 @@ pub enum Error {
     #[error("{0}")]
     Checkpoint(String),
 
-    /// An update was asked for with no batch.
+    /// An update was requested without batches.
     #[error("an update needs at least one batch")]
     EmptyUpdate,
 

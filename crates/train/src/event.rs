@@ -19,18 +19,18 @@ pub enum Event {
         from: String,
         /// Parameters that were copied.
         copied: usize,
-        /// Parameters that the other model has not: they keep their initial values.
+        /// Parameters that the other model lacks: they keep their initial values.
         new: Vec<String>,
-        /// Parameters of the other model that this one has not.
+        /// Parameters of the other model that this one lacks.
         unused: Vec<String>,
     },
-    /// The run goes on from a checkpoint.
+    /// The run resumes from a checkpoint.
     Resumed {
         /// Updates made before.
         update: u64,
         /// Newer checkpoints that were not usable, and why.
         passed_over: Vec<String>,
-        /// What differs from what the run was started with, if that was allowed.
+        /// Differences from what the run was started with, if they were allowed.
         changed: Vec<String>,
     },
     /// An update was made.
@@ -76,11 +76,11 @@ pub enum Event {
         /// The same losses for each of several corpora.
         #[serde(skip_serializing_if = "BTreeMap::is_empty")]
         corpora: BTreeMap<String, PerToken>,
-        /// What the run has seen of each of several corpora until now.
+        /// What the run has seen of each of several corpora so far.
         #[serde(skip_serializing_if = "BTreeMap::is_empty")]
         seen: BTreeMap<String, CorpusCoverage>,
     },
-    /// A checkpoint could not be saved; the run goes on.
+    /// A checkpoint could not be saved; the run continues.
     NotSaved {
         /// After this update.
         update: u64,
@@ -90,7 +90,7 @@ pub enum Event {
 }
 
 impl Event {
-    /// An update with the target tokens of each of several corpora, from their counts before it.
+    /// Adds the target tokens of each of several corpora to an update, from the counts before it.
     pub(crate) fn with_corpora(mut self, before: &[u64], after: &Position) -> Self {
         if let (Self::Updated { corpora, .. }, true) = (&mut self, after.corpora.len() > 1) {
             let before = before.iter().copied().chain(std::iter::repeat(0));
@@ -111,17 +111,17 @@ pub struct CorpusCoverage {
     pub tokens: u64,
     /// Its share of all target tokens.
     pub share: f64,
-    /// How often all of it was seen.
+    /// How many times all of it was seen.
     pub passes: f64,
 }
 
 /// How a run ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ending {
-    /// The validation loss did not fall any more.
+    /// The validation loss stopped falling.
     Patience,
     /// The limit of updates or epochs was reached.
     Limit,
-    /// Somebody asked it to stop; it can be resumed.
+    /// The run was asked to stop; it can be resumed.
     Interrupted,
 }

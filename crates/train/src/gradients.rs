@@ -1,4 +1,4 @@
-//! Gradients of all parameters, flat, in the order of the network.
+//! Gradients of all parameters, flattened, in the order of the network.
 
 use abridge_model::weights::Parameter;
 use abridge_model::{Model, ops};
@@ -7,11 +7,11 @@ use burn::tensor::{Tensor, TensorData};
 
 use crate::ranks::Ranks;
 
-/// One flat gradient per parameter that learns, in the order of [`Model::parameters`].
+/// One flat gradient per trainable parameter, in the order of [`Model::parameters`].
 #[derive(Clone, Debug)]
 pub struct Gradients {
     parts: Vec<Tensor<1>>,
-    /// What all of them are multiplied by when they are used; so scaling costs nothing.
+    /// The factor by which all gradients are multiplied when they are used, so scaling is free.
     factor: f64,
 }
 
@@ -40,7 +40,7 @@ impl Gradients {
         Self { parts: collect.parts, factor: 1.0 }
     }
 
-    /// No gradient at all: what a rank without a micro-batch has to add.
+    /// Zero gradients: the contribution of a rank without a micro-batch.
     pub fn zeros(model: &Model) -> Self {
         #[derive(Default)]
         struct Zeros(Vec<Tensor<1>>);
@@ -58,7 +58,7 @@ impl Gradients {
         Self { parts: zeros.0, factor: 1.0 }
     }
 
-    /// Adds the gradients of the other ranks, before any of them is scaled.
+    /// Adds the gradients of the other ranks; must be called before scaling.
     pub fn sum_over(&mut self, ranks: &dyn Ranks) {
         for part in &mut self.parts {
             part.inplace(|part| {
@@ -75,7 +75,7 @@ impl Gradients {
     pub fn add(&mut self, other: Self) {
         assert_eq!(self.parts.len(), other.parts.len(), "gradients of the same network");
         let factor = other.factor / self.factor;
-        #[allow(clippy::float_cmp, reason = "exactly equal, as in training, needs no pass")]
+        #[allow(clippy::float_cmp, reason = "exactly 1, as in training, needs no multiplication")]
         let is_equal = factor == 1.0;
         for (sum, part) in self.parts.iter_mut().zip(other.parts) {
             sum.inplace(|sum| if is_equal { sum + part } else { sum + part * factor });
@@ -93,7 +93,7 @@ impl Gradients {
         square.sqrt() * self.factor
     }
 
-    /// Scales all gradients so that their common norm is at most `limit`; returns what it was.
+    /// Scales all gradients so that their global norm is at most `limit`; returns the norm before.
     pub fn clip(&mut self, limit: f64) -> f64 {
         let norm = self.norm();
         let factor = limit / (norm + 1e-6);
@@ -103,18 +103,18 @@ impl Gradients {
         norm
     }
 
-    /// The parts, and what they are to be multiplied by.
+    /// The parts, and the factor to multiply them by.
     pub(crate) fn into_parts(self) -> (Vec<Tensor<1>>, f64) {
         (self.parts, self.factor)
     }
 }
 
-/// Whether a parameter takes part in training: all of a network do, but for those that were frozen.
+/// Whether a parameter is trained, that is, not frozen.
 pub(crate) fn learns<const D: usize>(value: &Tensor<D>) -> bool {
     !value.is_autodiff() || value.is_require_grad()
 }
 
-/// The parameters that learn.
+/// The trainable parameters.
 pub(crate) fn learning(model: &Model) -> Vec<Parameter> {
     #[derive(Default)]
     struct Learning(Vec<bool>);
@@ -129,7 +129,7 @@ pub(crate) fn learning(model: &Model) -> Vec<Parameter> {
     parameters.filter(|(_, learns)| *learns).map(|(parameter, _)| parameter).collect()
 }
 
-/// How many numbers of a network learn.
+/// The number of trainable values of a network.
 pub fn learning_count(model: &Model) -> usize {
     learning(model).iter().map(|parameter| parameter.shape.iter().product::<usize>()).sum()
 }

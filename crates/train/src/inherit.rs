@@ -5,11 +5,11 @@ use std::path::{Path, PathBuf};
 use crate::recipe::renamed::rename;
 use crate::{Error, Result};
 
-/// The key that names the recipe to inherit, from the folder of the one that inherits.
+/// The key that names the recipe to inherit, relative to the folder of the inheriting one.
 const INHERITS: &str = "inherits";
 
-/// Reads a recipe with everything that it inherits. What a recipe says itself wins, setting by
-/// setting: tables are merged, all other values replaced.
+/// Reads a recipe with everything that it inherits. Its own settings take precedence: tables are
+/// merged, all other values are replaced.
 pub(crate) fn read_table(file: &Path) -> Result<toml::Table> {
     let mut chain: Vec<PathBuf> = Vec::new();
     let mut recipes = Vec::new();
@@ -61,7 +61,7 @@ mod tests {
     use crate::TrainRecipe;
 
     #[test]
-    fn what_a_recipe_says_itself_wins_setting_by_setting() {
+    fn own_settings_override_inherited_ones() {
         let folder = tempfile::tempdir().unwrap();
         let file = |name: &str| folder.path().join(name);
         let write = |name: &str, text: &str| fs::write(file(name), text).unwrap();
@@ -81,7 +81,7 @@ mod tests {
     }
 
     #[test]
-    fn circles_and_missing_files_are_named() {
+    fn errors_name_cycles_and_missing_files() {
         let folder = tempfile::tempdir().unwrap();
         let file = |name: &str| folder.path().join(name);
         fs::write(file("a.toml"), "inherits = \"b.toml\"").unwrap();

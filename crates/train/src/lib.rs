@@ -1,7 +1,7 @@
 //! Training: the paper's recipe, with each sentence encoded once.
 //!
-//! A [`TrainRecipe`] says what is trained and how; [`Training`] runs it in a run directory, which
-//! it resumes by itself.
+//! A [`TrainRecipe`] says what is trained and how; [`Training`] runs it in a run directory, and
+//! resumes an existing run automatically.
 //!
 //! | part of the recipe | here |
 //! | --- | --- |

@@ -1,4 +1,4 @@
-//! The files of a checkpoint, and whether they are as they were written.
+//! The files of a checkpoint, and the check that they are unchanged.
 
 use std::path::Path;
 
@@ -21,7 +21,7 @@ pub fn names() -> Vec<String> {
     FILES.into_iter().chain([Manifest::FILE]).map(str::to_owned).collect()
 }
 
-/// Hashes the files of a folder and writes their manifest, durably.
+/// Hashes the files of a folder, and writes and syncs their manifest.
 pub fn write(folder: &Path) -> Result<()> {
     Ok(Manifest::of_directory(folder, FORMAT, [].into())?.write(folder)?)
 }

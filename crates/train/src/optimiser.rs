@@ -1,4 +1,4 @@
-//! Adam with decoupled decay, as the published recipe has it.
+//! Adam with decoupled weight decay, as in the published recipe.
 
 use abridge_model::ops::{self, AdamRates, AdamState};
 use abridge_model::weights::{NamedTensors, Parameter, TensorFile};
@@ -13,13 +13,13 @@ use crate::gradients::{Gradients, learning, learns};
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct AdamConfig {
-    /// How slowly the mean of the gradients forgets.
+    /// The decay rate of the running mean of the gradients.
     pub beta_1: f64,
-    /// How slowly the mean of their squares forgets.
+    /// The decay rate of the running mean of their squares.
     pub beta_2: f64,
-    /// Keeps the division finite.
+    /// Avoids division by zero.
     pub epsilon: f64,
-    /// Each update shrinks every parameter by this times the rate.
+    /// Each update shrinks every parameter by this times the learning rate.
     pub weight_decay: f64,
 }
 
@@ -35,19 +35,19 @@ impl Default for AdamConfig {
 pub struct Adam {
     config: AdamConfig,
     updates: u64,
-    /// Mean gradient and mean square per parameter that learns, flat, in the order of the network.
+    /// Mean gradient and mean square per trainable parameter, flat, in the order of the network.
     moments: Vec<AdamState>,
-    /// What the rate of the sentence-level network's parameters is multiplied by.
+    /// The factor on the learning rate for parameters of the sentence-level network.
     base_rate: f64,
 }
 
 impl Adam {
-    /// An optimiser that has seen nothing.
+    /// An optimiser before its first update.
     pub fn new(config: AdamConfig) -> Self {
         Self { config, updates: 0, moments: Vec::new(), base_rate: 1.0 }
     }
 
-    /// The same with another rate for the parameters of the sentence-level network below a memory.
+    /// Scales the learning rate of the parameters of the sentence-level network below a memory.
     #[must_use]
     pub fn with_base_rate(self, factor: f64) -> Self {
         Self { base_rate: factor, ..self }
@@ -58,7 +58,7 @@ impl Adam {
         self.updates
     }
 
-    /// The running means by name of parameter, for a checkpoint.
+    /// The running means by parameter name, for a checkpoint.
     pub fn state(&self, model: &Model) -> NamedTensors {
         let mut tensors = NamedTensors::new();
         for (parameter, state) in learning(model).iter().zip(&self.moments) {
@@ -70,7 +70,7 @@ impl Adam {
         tensors
     }
 
-    /// An optimiser that goes on from saved running means.
+    /// An optimiser that continues from saved running means.
     pub fn restore(
         config: AdamConfig,
         updates: u64,
@@ -102,11 +102,11 @@ impl Adam {
         Ok(Self { config, updates, moments, base_rate: 1.0 })
     }
 
-    /// Moves the parameters against the gradients.
+    /// Updates the parameters.
     ///
     /// First every parameter shrinks by `rate * weight_decay` of itself: the decay is decoupled from
-    /// the gradient, and holds for biases and norms, too. Then `m / (sqrt(v) + epsilon)` is
-    /// subtracted with the step `rate * sqrt(1 - beta_2^t) / (1 - beta_1^t)`.
+    /// the gradient, and also applies to biases and norms. Then `m / (sqrt(v) + epsilon)` is
+    /// subtracted, times the step size `rate * sqrt(1 - beta_2^t) / (1 - beta_1^t)`.
     #[must_use]
     pub fn step(&mut self, model: Model, gradients: Gradients, rate: f64) -> Model {
         self.updates += 1;
@@ -152,7 +152,7 @@ struct Move<I> {
 
 impl<I: Iterator<Item = (Tensor<1>, AdamState)>> ModuleMapper for Move<I> {
     fn map_float<const D: usize>(&mut self, param: Param<Tensor<D>>) -> Param<Tensor<D>> {
-        let part = self.parameters.next().expect("as many as there are").part();
+        let part = self.parameters.next().expect("every parameter is listed").part();
         let rates = if part == Part::Base { self.base } else { self.context };
         param.map(|value| {
             if !learns(&value) {

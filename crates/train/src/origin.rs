@@ -1,4 +1,4 @@
-//! What a run was started with. A run that continues with something else is another run.
+//! What a run was started with, so that it is not resumed with something else.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -24,20 +24,20 @@ pub struct Origin {
     pub source_vocabulary: String,
     /// The tokenizer of the target language.
     pub target_vocabulary: String,
-    /// The model that it started from, if any.
+    /// The model that the run started from, if any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub from: Option<String>,
-    /// Where that was. It may have moved since.
+    /// Where that model was. It may have moved since.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub from_place: Option<PathBuf>,
-    /// The settings of the recipe, the network's among them, by name. When to stop, what to keep
-    /// and what to report may change.
+    /// The settings of the recipe, including the network's, by name. Settings for when to stop,
+    /// what to keep and what to report may change.
     pub recipe: BTreeMap<String, String>,
 }
 
 impl Origin {
-    /// Of a recipe that trains on some corpora of prepared data, whose files must be as they were
-    /// prepared.
+    /// The origin of a run of a recipe on some corpora of prepared data, whose files must be
+    /// unchanged since preparation.
     pub fn of(recipe: &TrainRecipe, data: &PreparedDirectory, corpora: &[String]) -> Result<Self> {
         let outputs = &data.manifest().outputs;
         let hashes = |corpora: &[&str], split: &str| -> Result<String> {
@@ -70,13 +70,13 @@ impl Origin {
         })
     }
 
-    /// Whether the model that the run started from stays as it is, and a memory on top of it learns.
+    /// Whether the model that the run started from is frozen, and a memory on top of it is trained.
     pub fn leaves_base(&self) -> bool {
         let train = self.recipe.get("optimisation.train");
         self.from.is_some() && train.is_some_and(|train| train.contains("context"))
     }
 
-    /// The model that the run leaves as it is; nothing if all learns.
+    /// The frozen model that the run builds on; `None` if all parameters are trained.
     pub(crate) fn below(&self) -> Option<Result<ModelDirectory>> {
         let place = self.from_place.as_ref().filter(|_| self.leaves_base())?;
         let gone = |why: String| {
@@ -89,12 +89,12 @@ impl Origin {
         Some(match ModelDirectory::open(place) {
             Err(error) => Err(gone(error.to_string())),
             Ok(below) if Some(below.weights_hash()) == self.from.as_deref() => Ok(below),
-            Ok(_) => Err(gone("another model is there now".into())),
+            Ok(_) => Err(gone("a different model is there now".into())),
         })
     }
 
-    /// Builds a network with weights that a run with this origin has stored: all of them, or those
-    /// of a memory alone, on top of the model that the run started from.
+    /// Builds a network from the weights that a run with this origin has stored: all of them, or
+    /// only those of a memory on top of the model that the run started from.
     pub(crate) fn load(&self, config: &ModelConfig, file: &Path, device: &Device) -> Result<Model> {
         let stored = TensorFile::open(file)?;
         let model = config.init(0, device)?;
@@ -110,7 +110,7 @@ impl Origin {
         }
     }
 
-    /// What is different in `given`, each by the name of its field.
+    /// The differences in `given`, by field.
     pub fn differences(&self, given: &Self) -> Vec<String> {
         let hashes = [
             ("the training data", &self.train, &given.train),
@@ -120,9 +120,9 @@ impl Origin {
         ];
         let hashes = hashes.into_iter().filter(|(_, saved, given)| saved != given);
         let mut all: Vec<String> =
-            hashes.map(|(name, ..)| format!("{name} has another hash")).collect();
+            hashes.map(|(name, ..)| format!("{name} has a different hash")).collect();
         if given.from.is_some() && given.from != self.from {
-            all.push("--from names another model".into());
+            all.push("--from names a different model".into());
         }
         let absent = String::from("not set");
         let renamed = self.recipe.iter().map(|(name, value)| (current_name(name), value));
@@ -176,7 +176,7 @@ mod tests {
         assert_eq!(
             saved.differences(&given),
             [
-                "the training data has another hash",
+                "the training data has a different hash",
                 "model.change.dropout is 0.1, but was not set",
                 "seed is 7, but was 42",
             ]

@@ -1,7 +1,7 @@
 //! Processes that train one model together.
 //!
-//! Each rank takes its share of the micro-batches of an update; sums over all ranks make every one
-//! of them take the same step. Rank 0 speaks and writes for all.
+//! Each rank takes its share of the micro-batches of an update; gradients are summed over all
+//! ranks, so that all take the same step. Rank 0 reports and writes for all.
 
 #[cfg(feature = "mpi")]
 mod mpi;
@@ -14,10 +14,10 @@ pub trait Ranks {
     /// The number of this process, from 0.
     fn rank(&self) -> usize;
 
-    /// How many there are.
+    /// The number of ranks.
     fn count(&self) -> usize;
 
-    /// Adds the values of all ranks; afterwards all have the same bits.
+    /// Sums the values over all ranks; afterwards all have bit-identical sums.
     fn sum(&self, values: &mut [f32]);
 
     /// The same in double precision.
@@ -26,15 +26,15 @@ pub trait Ranks {
     /// Waits for all.
     fn wait(&self);
 
-    /// Ends all processes because one of them cannot go on.
+    /// Ends all processes because one of them cannot continue.
     fn abort(&self, code: u8) -> !;
 
-    /// Whether this is the process that speaks and writes.
+    /// Whether this is the process that reports and writes.
     fn is_leader(&self) -> bool {
         self.rank() == 0
     }
 
-    /// Whether any rank says yes.
+    /// Whether `yes` is true on any rank.
     fn any(&self, yes: bool) -> bool {
         let mut votes = [f64::from(u8::from(yes))];
         self.sum_wide(&mut votes);
@@ -42,7 +42,7 @@ pub trait Ranks {
     }
 }
 
-/// One process alone.
+/// A single process.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Alone;
 

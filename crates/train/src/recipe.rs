@@ -1,4 +1,4 @@
-//! A training recipe: everything that decides what a run learns, as TOML.
+//! A training recipe: everything that determines what a run learns, as TOML.
 
 use std::path::Path;
 
@@ -26,21 +26,21 @@ use crate::{Error, Result};
 pub struct TrainRecipe {
     /// Which network.
     pub model: ModelRecipe,
-    /// How sentences are put together.
+    /// How sentences are batched.
     pub batches: BatchRecipe,
-    /// Which of them, if the data has several corpora. Written only where it says something, so that
-    /// older recipes stay the same.
+    /// The shares of the corpora, if the data has several. Written only if it is set, so that older
+    /// recipes stay the same.
     #[serde(skip_serializing_if = "MixtureRecipe::is_default")]
     pub mixture: MixtureRecipe,
-    /// What is done to them, beyond the paper.
+    /// Augmentations of batches, as an extension of the paper.
     pub context: ContextRecipe,
-    /// How parameters move.
+    /// How parameters are optimised.
     pub optimisation: OptimisationRecipe,
-    /// When to look, and when to stop.
+    /// When to validate, and when to stop.
     pub stop: StopRecipe,
-    /// What to report of the validation split, besides its loss.
+    /// What validation reports besides the loss.
     pub validation: ValidationRecipe,
-    /// Which checkpoints stay.
+    /// Which checkpoints are kept.
     pub checkpoints: CheckpointRecipe,
     /// The seed of all randomness: initial weights, order of batches, dropout.
     pub seed: Seed,
@@ -92,8 +92,8 @@ impl TrainRecipe {
         toml::to_string(self).expect("a recipe is always representable in TOML")
     }
 
-    /// The settings that decide what a run learns: all but when it stops, what it keeps and what
-    /// it reports.
+    /// The settings that determine what a run learns: all except when it stops, what it keeps and
+    /// what it reports.
     pub fn what_is_learned(&self) -> toml::Table {
         let mut table: toml::Table =
             toml::from_str(&self.to_toml()).expect("what was written as TOML is TOML");
@@ -127,7 +127,7 @@ impl TrainRecipe {
         Ok(ModelConfig::from_toml(&table.to_string())?)
     }
 
-    /// How the training corpus is cut into micro-batches.
+    /// How the training corpus is divided into micro-batches.
     pub fn batch_settings(&self, config: &ModelConfig) -> BatchSettings {
         let order = match self.batches.batching {
             Batching::Runs => Order::Runs { run_length: self.batches.run_length },
@@ -147,7 +147,7 @@ impl TrainRecipe {
         self.stop.max_updates.into_iter().chain(cooled).min()
     }
 
-    /// Refuses numbers that make no sense, by name.
+    /// Rejects settings out of range; the error names the setting.
     fn check(&self) -> Result<()> {
         self.check_rates()?;
         self.check_counts()
@@ -165,7 +165,7 @@ impl TrainRecipe {
             let is_right = (0.0..1.0).contains(&share);
             refuse_unless(is_right, || format!("optimisation.{name} is {share}, not in [0, 1)"))?;
         }
-        // A norm without bound does not clip.
+        // May be infinite: then nothing is clipped.
         refuse_unless(clip_norm > 0.0, || {
             format!("optimisation.clip_norm is {clip_norm}, not above 0")
         })?;
@@ -214,8 +214,8 @@ impl TrainRecipe {
     }
 }
 
-/// Changes some fields of a configuration. Of a group of fields those that are not named stay, unless
-/// the change says of which kind it is.
+/// Changes some fields of a configuration. In a group of fields, those that are not named stay,
+/// unless the change sets the `kind` of the group.
 fn change(table: &mut toml::Table, changes: &toml::Table) {
     for (key, new) in changes {
         match (table.get_mut(key), new) {
@@ -294,7 +294,7 @@ mod tests {
     }
 
     #[test]
-    fn mistakes_are_named() {
+    fn errors_name_the_setting() {
         for (setting, part) in [
             ("seeed=7", "seeed"),
             ("seed", "key=value"),

@@ -1,4 +1,4 @@
-//! The directory of a run: who may write in it, its metrics, and what delivering a model needs.
+//! The directory of a run: its lock, its metrics, and the files needed to write a model.
 
 use std::fs;
 use std::io::{BufRead, Write};
@@ -18,16 +18,16 @@ use crate::{Error, Result};
 pub struct RunPaths<'a> {
     /// A directory that `abridge prepare` wrote.
     pub data: &'a Path,
-    /// The directory of the run, made if it is not there, resumed if it is.
+    /// The directory of the run; created if missing, resumed otherwise.
     pub run: &'a Path,
 }
 
-/// A run directory that this process alone writes in.
+/// A run directory that only this process writes to.
 #[derive(Debug)]
 pub struct RunDirectory {
     path: PathBuf,
     board: Option<EventWriter>,
-    /// Held as long as the run is, so that no second process writes here.
+    /// Held for the duration of the run, so that no other process writes here.
     _lock: fs::File,
 }
 
@@ -52,10 +52,10 @@ impl RunDirectory {
         }
     }
 
-    /// Puts down the recipe and the tokenizers, and forgets metrics of updates that were made after
-    /// the checkpoint and will be made again.
+    /// Writes the recipe and the tokenizers, and removes the metrics of updates that were made
+    /// after the checkpoint and will be repeated.
     ///
-    /// The tokenizers are part of every model that the run delivers, and the data may be gone then.
+    /// The tokenizers are part of every model that the run writes, when the data may be gone.
     pub fn begin(&mut self, recipe: &str, data: &PreparedDirectory, update: u64) -> Result<()> {
         replace(&self.path.join("recipe.toml"), recipe.as_bytes())?;
         let languages = &data.manifest().recipe.languages;
@@ -70,12 +70,12 @@ impl RunDirectory {
         if let Some(kept) = until(&metrics, update) {
             replace(&metrics, kept.as_bytes())?;
         }
-        // A run without pictures is still a run.
+        // TensorBoard files are optional: errors are ignored.
         self.board = EventWriter::create(&self.path.join("tensorboard"), update).ok();
         Ok(())
     }
 
-    /// Adds an event to the metrics. One that cannot be written is no reason to stop a run.
+    /// Adds an event to the metrics. Errors are ignored, because they should not stop a run.
     pub fn log(&mut self, event: &Event) {
         if let Ok(line) = serde_json::to_string(event) {
             let metrics = self.path.join("metrics.jsonl");
@@ -99,7 +99,7 @@ pub fn tokenizers(run: &Path) -> Result<(Tokenizer, Tokenizer, String)> {
     Ok((Tokenizer::load(&folder, "source")?, Tokenizer::load(&folder, "target")?, languages))
 }
 
-/// The metrics up to an update; nothing if there are none.
+/// The metrics up to an update; `None` if there are none.
 fn until(metrics: &Path, update: u64) -> Option<String> {
     let file = fs::File::open(metrics).ok()?;
     let lines = std::io::BufReader::new(file).lines().map_while(std::result::Result::ok);

@@ -1,4 +1,5 @@
-//! The learning rate over time: a linear rise, the inverse square root, and, on request, a linear fall to 0.
+//! The learning rate schedule: linear warm-up, inverse square root decay and, on request, a linear
+//! cool-down to 0.
 
 use serde::{Deserialize, Serialize};
 
@@ -37,8 +38,8 @@ impl Default for Schedule {
 impl Schedule {
     /// The rate of update `update`, counted from 1.
     ///
-    /// As published, an update uses the rate after the one before it, so the very first has rate 0:
-    /// it only starts the optimiser's averages.
+    /// As published, an update uses the rate after the previous update, so the very first has rate
+    /// 0: it only initialises the optimiser's running means.
     pub fn rate(&self, update: u64) -> f64 {
         match self.cool_down {
             Some(CoolDown { from, until }) if update > from => {

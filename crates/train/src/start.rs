@@ -1,8 +1,8 @@
 //! Starting from the weights of another model, for instance a sentence-level one.
 //!
-//! Its configuration is kept, and the context of the recipe's preset is added. What exists under the
-//! same name is copied; what is new keeps its initial values, but for context attentions, which at
-//! first bring back nothing. This is how sentence-level pre-training, which the paper leaves open,
+//! Its configuration is kept, and the context of the recipe's preset is added. Parameters with the
+//! same name are copied; new ones keep their initial values, except for context attentions, whose
+//! output is zero at first. This is how sentence-level pre-training, which the paper leaves open,
 //! is done.
 
 use std::path::Path;
@@ -28,7 +28,7 @@ pub struct Beginning {
 }
 
 impl Beginning {
-    /// Finds out which network it is, and whether it can be trained here; no weights are read yet.
+    /// Determines the network and checks that it can be trained here; reads no weights yet.
     pub fn of(recipe: &TrainRecipe, data: &PreparedDirectory, from: Option<&Path>) -> Result<Self> {
         let start = from.map(|from| Start::open(from, data)).transpose()?;
         let vocabularies = &data.manifest().vocabularies;
@@ -42,7 +42,7 @@ impl Beginning {
         }
         if recipe.optimisation.train == Trained::Context && config.context == Context::None {
             return Err(Error::Recipe(
-                "optimisation.train=context trains what a memory has on top of a network, but this \
+                "optimisation.train=context trains only the memory on top of a network, but this \
                  network has no context; choose another model.preset"
                     .into(),
             ));
@@ -50,12 +50,12 @@ impl Beginning {
         Ok(Self { config, start })
     }
 
-    /// The network with its first weights, of which those learn that the recipe wants to.
+    /// The network with its initial weights; those that the recipe does not train are frozen.
     pub fn model(&self, recipe: &TrainRecipe, device: &Device) -> Result<(Model, Option<Event>)> {
         if recipe.optimisation.train == Trained::Context && self.start.is_none() {
             return Err(Error::Recipe(
-                "optimisation.train=context trains a memory on top of a model that is there \
-                 already, but none is named; name it with --from, or set optimisation.train=all"
+                "optimisation.train=context trains a memory on top of an existing model, but none \
+                 is given; name it with --from, or set optimisation.train=all"
                     .into(),
             ));
         }
@@ -68,14 +68,14 @@ impl Beginning {
     }
 }
 
-/// A model directory to start from, which fits the data.
+/// A model directory to start from, whose vocabularies match the data.
 #[derive(Debug)]
 pub(crate) struct Start {
     directory: ModelDirectory,
 }
 
 impl Start {
-    /// Opens a model directory and checks that it knows the words of the data.
+    /// Opens a model directory and checks that its vocabularies are those of the data.
     pub fn open(path: &Path, data: &PreparedDirectory) -> Result<Self> {
         let directory = ModelDirectory::open(path)?;
         for (side, name) in [(Side::Source, "source"), (Side::Target, "target")] {
@@ -84,8 +84,8 @@ impl Start {
                 return Err(refusal(
                     path,
                     &format!(
-                        "its {name} vocabulary is not that of the data: {difference}; prepare the \
-                         data with the tokenizers of the model"
+                        "its {name} vocabulary differs from that of the data: {difference}; \
+                         prepare the data with the tokenizers of the model"
                     ),
                 ));
             }
@@ -106,7 +106,7 @@ impl Start {
                 return Err(refusal(
                     self.directory.path(),
                     &format!(
-                        "its {name} is {theirs}, but that of the recipe is {ours}; remove \
+                        "its {name} is {theirs}, but the recipe has {ours}; remove \
                          model.change.{name}"
                     ),
                 ));
@@ -120,12 +120,12 @@ impl Start {
         self.directory.weights_hash().to_owned()
     }
 
-    /// Copies what there is into a network.
+    /// Copies the matching parameters into a network.
     pub fn take_over(&self, model: Model) -> Result<(Model, Event)> {
         let path = self.directory.path();
         let (mut model, taken) = self.directory.take_over(model)?;
         if self.directory.config().context == Context::None {
-            // What is new adds nothing yet: the output is that of the network below.
+            // New parameters contribute nothing yet: the output is that of the network below.
             model = model.with_silent_context();
         }
         let event = Event::Started {
@@ -143,21 +143,21 @@ fn refusal(path: &Path, why: &str) -> Error {
     Error::Recipe(format!("cannot start from {}: {why}", path.display()))
 }
 
-/// One embedding for both languages means the same only if a number is the same piece in both.
+/// A shared embedding requires that a token id is the same piece in both languages.
 fn check_joint(data: &PreparedDirectory) -> Result<()> {
     let (source, target) = (data.tokenizer(Side::Source)?, data.tokenizer(Side::Target)?);
     if source.difference(&target).is_none() {
         return Ok(());
     }
     Err(Error::Recipe(
-        "model.change.shared_embeddings needs one vocabulary for both languages, but the data have \
-         two; prepare them with --joint"
+        "model.change.shared_embeddings needs one vocabulary for both languages, but the data has \
+         two; prepare it with --joint"
             .into(),
     ))
 }
 
-/// Refuses a network whose weights, gradient and two running means alone are more than the machine
-/// has: the allocation that fails would end the process without a word.
+/// Rejects a network whose weights, gradient and two running means alone exceed the memory of the
+/// machine: the failing allocation would end the process without a message.
 fn check_memory(config: &ModelConfig) -> Result<()> {
     const BYTES: u128 = 16;
     let parameters = config.roughly_parameters();

@@ -1,4 +1,4 @@
-//! Event files that TensorBoard opens.
+//! Event files for TensorBoard.
 //!
 //! A file is a list of records: length, its checksum, an encoded `Event` message, its checksum.
 //! The few fields that are needed are encoded by hand; `tests/tensorboard/check.py` reads such files
@@ -20,7 +20,8 @@ pub struct EventWriter {
 }
 
 impl EventWriter {
-    /// Starts a file in a folder. What earlier files say of updates after `update` is void.
+    /// Starts a file in a folder. It invalidates what earlier files say about updates after
+    /// `update`.
     pub fn create(folder: &Path, update: u64) -> std::io::Result<Self> {
         fs::create_dir_all(folder)?;
         let now = now();
@@ -93,7 +94,7 @@ impl EventWriter {
         self.record(&message(now(), update, &bytes(5, &summary)))
     }
 
-    /// One write per record, so that a killed process leaves at most one that is cut.
+    /// One write per record, so that a killed process leaves at most one truncated record.
     fn record(&mut self, content: &[u8]) -> std::io::Result<()> {
         let length = (content.len() as u64).to_le_bytes();
         let record = [
@@ -116,7 +117,8 @@ fn message(time: f64, step: u64, field: &[u8]) -> Vec<u8> {
     [key(1, 1), time.to_le_bytes().to_vec(), varint_field(2, step), field.to_vec()].concat()
 }
 
-/// A field's number and its kind: 0 an integer, 1 eight bytes, 2 counted bytes, 5 four bytes.
+/// A field's number and wire type: 0 an integer, 1 eight bytes, 2 length-prefixed bytes, 5 four
+/// bytes.
 fn key(field: u64, kind: u64) -> Vec<u8> {
     varint(field << 3 | kind)
 }
@@ -129,7 +131,7 @@ fn bytes(field: u64, content: &[u8]) -> Vec<u8> {
     [key(field, 2), varint(content.len() as u64), content.to_vec()].concat()
 }
 
-/// Seven bits per byte, the lowest first; the top bit says that more follow.
+/// Seven bits per byte, the lowest first; the top bit is set if more bytes follow.
 fn varint(mut value: u64) -> Vec<u8> {
     let mut encoded = Vec::new();
     while value >= 0x80 {
@@ -140,7 +142,8 @@ fn varint(mut value: u64) -> Vec<u8> {
     encoded
 }
 
-/// The checksum of records: CRC-32C, turned and shifted so that a checksum of checksums is not 0.
+/// The checksum of records: CRC-32C, rotated and offset, because a CRC of data that contains CRCs
+/// is problematic.
 fn masked_checksum(content: &[u8]) -> u32 {
     crc32c(content).rotate_right(15).wrapping_add(0xA282_EAD8)
 }
@@ -156,8 +159,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn checksums_are_those_of_the_standard() {
-        // RFC 3720, appendix B.4, and the check value of the catalogue of CRCs.
+    fn checksums_match_the_standard() {
+        // RFC 3720, appendix B.4, and the check value of the CRC catalogue.
         assert_eq!(crc32c(&[0; 32]), 0x8A91_36AA);
         assert_eq!(crc32c(&[0xFF; 32]), 0x62A8_AB43);
         assert_eq!(crc32c(b"123456789"), 0xE306_9283);

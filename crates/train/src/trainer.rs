@@ -25,18 +25,19 @@ use crate::update::{GradientWorkers, UpdateSettings};
 use crate::validation::{self, PerToken, ValidSplit, Validator};
 use crate::{Error, Result};
 
-/// Updates in a row whose gradient may be not finite before a run gives up.
+/// A run fails after this many updates in a row with a gradient that is not finite.
 const MAX_SKIPPED: u64 = 10;
 
-/// How a run is carried out: nothing of this changes what is learned, but for rounding.
+/// How a run is executed; these options do not affect what is learned, except for `from` and
+/// rounding.
 pub struct Options {
-    /// Workers of this process; as many as cores if absent.
+    /// Workers of this process; one per core if absent.
     pub workers: Option<usize>,
-    /// Goes on even if the recipe or the data are not what the run was started with.
+    /// Resumes even if the recipe or the data are not those that the run was started with.
     pub force: bool,
     /// The model directory whose weights a new run starts from.
     pub from: Option<PathBuf>,
-    /// What else a validation measures.
+    /// Further measurements at each validation.
     pub validator: Option<Box<dyn Validator>>,
     /// The processes that train together.
     pub ranks: Rc<dyn Ranks>,
@@ -48,7 +49,7 @@ impl Default for Options {
     }
 }
 
-/// A run that is ready to go on.
+/// A run that is ready to start or resume.
 pub struct Training {
     recipe: TrainRecipe,
     updates: Updates,
@@ -58,7 +59,7 @@ pub struct Training {
     adam: Adam,
     state: RunState,
     checkpoints: Checkpoints,
-    /// The best network, where its checkpoint could not be saved.
+    /// The best network, if its checkpoint could not be saved.
     unsaved_best: Option<Model>,
     /// Whether the newest checkpoint could be saved.
     is_saved: bool,
@@ -100,7 +101,7 @@ impl Training {
             if !changed.is_empty() && !options.force {
                 return Err(refusal(paths.run, &changed));
             }
-            // A run that started from another model goes on without being told of it, too.
+            // A run that started from another model can be resumed without naming that model.
             let is_kept = first.start.is_none() && found.state.origin.from.is_some();
             let config = if is_kept { found.config()? } else { config };
             let Origin { from, from_place, .. } = found.state.origin.clone();
@@ -161,12 +162,12 @@ impl Training {
         (epoch, self.recipe.last_update().into_iter().chain(by_epochs).min())
     }
 
-    /// Whether the newest checkpoint could be saved: a full disk costs the checkpoint, not the run.
+    /// Whether the newest checkpoint could be saved: on a full disk, the run continues without it.
     pub fn is_saved(&self) -> bool {
         self.is_saved
     }
 
-    /// The network of the best validation so far, or the present one before any.
+    /// The network with the best validation so far, or the current one before the first validation.
     pub fn best_model(&self) -> Result<Model> {
         if let Some(best) = &self.unsaved_best {
             return Ok(best.clone());
@@ -179,7 +180,7 @@ impl Training {
                     let run = self.path.display();
                     Error::Checkpoint(format!(
                         "the best checkpoint is gone: {error}; `abridge average --run {run} --best 1 \
-                         --output MODEL` takes the best that is there"
+                         --output MODEL` uses the best remaining one"
                     ))
                 })
             }
@@ -187,11 +188,11 @@ impl Training {
         }
     }
 
-    /// Trains until there is a reason to stop. `stop` asks for an end after the current update.
+    /// Trains until there is a reason to stop; `stop` requests a stop after the current update.
     pub fn run(&mut self, stop: &AtomicBool, watch: &mut dyn FnMut(&Event)) -> Result<Ending> {
         let start = Instant::now();
         if let Some(event) = self.beginning.take() {
-            // A resumed run leaves no trace in the metrics: they are those of one run.
+            // A resume is not recorded in the metrics: they are those of one uninterrupted run.
             match event {
                 Event::Resumed { .. } if self.directory.is_some() => watch(&event),
                 Event::Resumed { .. } => {}
@@ -285,10 +286,10 @@ impl Training {
         })
     }
 
-    /// Scores the validation split, keeps count of improvements, and saves.
+    /// Scores the validation split, tracks improvements, and saves.
     ///
-    /// As published, losses are compared in bits per token with three decimals, and of equal ones
-    /// the later counts as best; only a lower one resets the patience.
+    /// As published, losses are compared in bits per token with three decimals, and the later of
+    /// equal ones counts as best; only a lower one resets the patience.
     fn validate(&mut self, watch: &mut dyn FnMut(&Event)) -> Result<()> {
         let model = self.model.valid();
         let smoothing = self.recipe.optimisation.label_smoothing;
@@ -309,8 +310,8 @@ impl Training {
             Some(validator) if self.directory.is_some() => validator.validate(&model, update),
             _ => Ok(BTreeMap::new()),
         };
-        // Logged first: a run that is killed here is resumed from an earlier checkpoint, and logs
-        // it again.
+        // Logged before saving: a run that is killed here resumes from an earlier checkpoint and
+        // logs it again.
         let (failed, scores) = match scores {
             Ok(scores) => (None, scores),
             Err(error) => (Some(error), BTreeMap::new()),
@@ -323,7 +324,7 @@ impl Training {
         failed.map_or(Ok(()), Err)
     }
 
-    /// Saves a checkpoint. A full disk costs the checkpoint, not the run.
+    /// Saves a checkpoint. On a full disk, the run continues without it.
     fn save(&mut self, watch: &mut dyn FnMut(&Event)) {
         if self.directory.is_none() {
             return;
@@ -356,7 +357,7 @@ impl Training {
 
 fn refusal(run: &Path, changed: &[String]) -> Error {
     Error::Checkpoint(format!(
-        "{}: cannot resume: {}; use another run directory, or what it was started with, or --force",
+        "{}: cannot resume: {}; use another run directory, the same recipe and data, or --force",
         run.display(),
         changed.join("; ")
     ))

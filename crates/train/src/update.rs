@@ -10,7 +10,7 @@ use crate::ranks::Ranks;
 use crate::recipe::Trained;
 use crate::{Error, Result};
 
-/// What the micro-batches of an update gave together.
+/// The sums over the micro-batches of an update.
 #[derive(Clone, Debug)]
 pub struct Accumulated {
     /// The gradient of the loss per target token.
@@ -25,32 +25,32 @@ pub struct Accumulated {
 
 /// Computes gradients with one worker per core.
 ///
-/// Sums are taken in the order of the micro-batches, so the number of workers changes nothing but
+/// Gradients are summed in the order of the micro-batches, so the number of workers changes only
 /// rounding inside the engine.
 #[derive(Debug)]
 pub struct GradientWorkers {
     workers: Workers,
 }
 
-/// What one update is made with.
+/// The settings of one update.
 #[derive(Clone, Copy, Debug)]
 pub struct UpdateSettings {
-    /// The share of probability that label smoothing takes from the true class.
+    /// The probability mass that label smoothing takes from the true token.
     pub smoothing: f64,
     /// The dropout rate.
     pub dropout: f64,
-    /// Which parameters learn: a network that does not learn runs without dropout.
+    /// Which parameters are trained: a frozen network runs without dropout.
     pub train: Trained,
     /// The seed of the run.
     pub seed: u64,
     /// The number of the update, from 1.
     pub update: u64,
-    /// How exact products are.
+    /// The precision of matrix products.
     pub precision: ProductPrecision,
 }
 
 impl GradientWorkers {
-    /// As many workers as given, or one per core.
+    /// Starts `count` workers, or one per core.
     pub fn new(count: Option<usize>) -> Result<Self> {
         keep_freed_memory();
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
@@ -78,8 +78,8 @@ impl GradientWorkers {
         Ok(sum)
     }
 
-    /// The gradient of the summed loss over some micro-batches of an update, each with its place
-    /// in it; zeros for none.
+    /// The gradient of the summed loss over some micro-batches of an update, each with its index
+    /// in the update; zeros if there are none.
     pub fn sum(
         &self,
         model: &Model,
@@ -88,7 +88,7 @@ impl GradientWorkers {
     ) -> Result<Accumulated> {
         let model = model.with_products(&Products::of_precision(settings.precision));
         let mut sum: Option<Accumulated> = None;
-        // As many at a time as there are workers, so that no more gradients wait to be added.
+        // As many at a time as there are workers, so that no more gradients are held in memory.
         for chunk in batches.chunks(self.count()) {
             let parts = self
                 .workers
@@ -110,7 +110,7 @@ impl GradientWorkers {
 }
 
 impl Accumulated {
-    /// Adds what the other ranks have.
+    /// Adds the sums of the other ranks.
     pub fn sum_over(&mut self, ranks: &dyn Ranks) {
         if ranks.count() == 1 {
             return;

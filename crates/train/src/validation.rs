@@ -1,4 +1,4 @@
-//! The validation split: its loss, and whatever else is measured of the model.
+//! Validation: the loss on the validation splits, and other measurements of the model.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -12,7 +12,7 @@ use crate::ranks::Ranks;
 use crate::recipe::TrainRecipe;
 use crate::{Error, Result};
 
-/// Measures a model in ways that this crate knows nothing of, such as BLEU.
+/// Measures a model in ways outside of this crate, such as BLEU.
 pub trait Validator {
     /// Scores by name, for the model after an update.
     fn validate(&mut self, model: &Model, update: u64) -> Result<BTreeMap<String, f64>>;
@@ -58,7 +58,7 @@ impl ValidSplit {
         let chosen = &recipe.validation.corpora;
         if let Some(unknown) = chosen.iter().find(|name| !names.contains(&name.as_str())) {
             return Err(Error::Recipe(format!(
-                "validation.corpora names `{unknown}`, but the data has validation text of {}",
+                "validation.corpora names `{unknown}`, but the data has validation text only of {}",
                 names.join(", ")
             )));
         }
@@ -76,7 +76,7 @@ impl ValidSplit {
         };
         let splits: Vec<Self> = names.iter().map(open).collect::<Result<_>>()?;
         if splits.is_empty() {
-            // The error says which splits there are.
+            // The error lists the existing splits.
             data.split("valid")?;
         }
         Ok(splits)
@@ -86,13 +86,13 @@ impl ValidSplit {
 /// The losses of some splits.
 #[derive(Clone, Debug)]
 pub struct Losses {
-    /// Of those that decide, together.
+    /// Over all splits that decide.
     pub deciding: PerToken,
-    /// Of each, by corpus; empty if there is one without a name.
+    /// For each corpus; empty if there is only one, without a name.
     pub corpora: BTreeMap<String, PerToken>,
 }
 
-/// The losses of whole splits, each rank with its share of the batches.
+/// The losses of whole splits; each rank computes its share of the batches.
 pub fn losses(
     model: &Model,
     splits: &[ValidSplit],

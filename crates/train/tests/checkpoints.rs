@@ -1,4 +1,4 @@
-//! Checkpoints: what is damaged is named and passed over, what has changed is refused by name.
+//! Checkpoints: damaged ones are named and skipped; changed settings and data are rejected by name.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod common;
@@ -26,34 +26,34 @@ fn names(run: &Path) -> Vec<String> {
     names
 }
 
-/// Which checkpoint is found, and what is said about newer ones.
+/// Which checkpoint is found, and the report about newer ones.
 fn found(run: &Path) -> (u64, String) {
     let found = Checkpoints::new(run.join("checkpoints")).newest().unwrap().unwrap();
     (found.state.update, found.passed_over.join("; "))
 }
 
 #[test]
-fn truncated_files_and_flipped_bits_are_passed_over_by_name() {
+fn damaged_checkpoints_are_skipped_and_named() {
     let folder = tempfile::tempdir().unwrap();
     let run = folder.path();
     train(&["stop.max_updates=20"], run);
     for (number, name) in FILES.into_iter().enumerate() {
         let file = checkpoint(run, 20).join(name);
         let whole = fs::read(&file).unwrap();
-        let refused = |content: &[u8], how: &str| {
+        let is_skipped = |content: &[u8], how: &str| {
             fs::write(&file, content).unwrap();
             let (update, said) = found(run);
             assert_eq!(update, 10, "{name} {how}");
             assert!(said.contains("update-00000020") && said.contains(name), "{how}: {said}");
         };
         for length in [0, 1, 7, 8, 9, whole.len() / 2, whole.len() - 1] {
-            refused(&whole[..length], &format!("cut to {length} bytes"));
+            is_skipped(&whole[..length], &format!("cut to {length} bytes"));
         }
         for flip in 0..40 {
             let bit = random::value(number as u64, flip) as usize % (whole.len() * 8);
             let mut flipped = whole.clone();
             flipped[bit / 8] ^= 1 << (bit % 8);
-            refused(&flipped, &format!("with bit {bit} flipped"));
+            is_skipped(&flipped, &format!("with bit {bit} flipped"));
         }
         fs::remove_file(&file).unwrap();
         assert_eq!(found(run).0, 10, "{name} removed");
@@ -63,7 +63,7 @@ fn truncated_files_and_flipped_bits_are_passed_over_by_name() {
 }
 
 #[test]
-fn a_resume_says_what_it_passed_over_and_writes_it_anew() {
+fn a_resume_reports_skipped_checkpoints_and_rewrites_them() {
     let folder = tempfile::tempdir().unwrap();
     let run = folder.path();
     train(&["stop.max_updates=20"], run);
@@ -83,14 +83,14 @@ fn a_resume_says_what_it_passed_over_and_writes_it_anew() {
 }
 
 #[test]
-fn the_newest_and_the_best_stay_and_have_pointers() {
+fn the_newest_and_the_best_are_kept_and_have_pointers() {
     let folder = tempfile::tempdir().unwrap();
     let (_, _, training) = train(&["stop.max_updates=1"], &folder.path().join("run"));
     let adam = Adam::new(AdamConfig::default());
     let kept = |name: &str, keep: CheckpointRecipe| {
         let run = folder.path().join(name);
         let checkpoints = Checkpoints::new(run.join("checkpoints"));
-        // The second of six validations is the best, the first the next.
+        // The second of six validations is the best, the first the second best.
         for (index, loss) in [2.0, 1.0, 5.0, 6.0, 4.0, 3.0].into_iter().enumerate() {
             let update = 10 * (index as u64 + 1);
             let best_update = update.min(20);
@@ -112,13 +112,13 @@ fn the_newest_and_the_best_stay_and_have_pointers() {
         updates.collect::<Vec<_>>()
     };
     assert_eq!(kept("default", CheckpointRecipe::default()), [20, 50, 60]);
-    // Two at least, whatever the recipe says.
+    // At least two, whatever the recipe says.
     assert_eq!(kept("few", CheckpointRecipe { keep: 0, keep_best: 0 }), [20, 50, 60]);
     assert_eq!(kept("many", CheckpointRecipe { keep: 3, keep_best: 2 }), [10, 20, 40, 50, 60]);
 }
 
 #[test]
-fn what_a_killed_save_leaves_is_cleared() {
+fn leftovers_of_a_killed_save_are_removed() {
     let folder = tempfile::tempdir().unwrap();
     let run = folder.path();
     train(&["stop.max_updates=10"], run);
@@ -137,7 +137,7 @@ fn two_processes_cannot_share_a_run() {
 }
 
 #[test]
-fn another_recipe_is_refused_by_name_unless_forced() {
+fn a_changed_recipe_is_rejected_by_name_unless_forced() {
     let folder = tempfile::tempdir().unwrap();
     let run = folder.path();
     train(&["stop.max_updates=10"], run);
@@ -157,7 +157,7 @@ fn another_recipe_is_refused_by_name_unless_forced() {
     let Event::Resumed { changed, .. } = &events[0] else { panic!("{:?}", events[0]) };
     assert_eq!(changed, &["seed is 7, but was 42"]);
     drop(training);
-    // From now on the run is the other one.
+    // The run now has the new settings.
     assert!(open(recipe(&["seed=7"]), run).is_ok());
 
     // Weights that do not fit cannot be forced.
@@ -167,7 +167,7 @@ fn another_recipe_is_refused_by_name_unless_forced() {
 }
 
 #[test]
-fn changed_and_vanished_data_are_named() {
+fn changed_and_missing_data_are_named() {
     let folder = tempfile::tempdir().unwrap();
     let run = folder.path().join("run");
     train(&["stop.max_updates=10"], &run);
@@ -177,10 +177,10 @@ fn changed_and_vanished_data_are_named() {
         open_with(recipe(&[]), data, &run, options).err().map(|error| error.to_string())
     };
     let error = resume(&other, one_worker()).unwrap();
-    assert!(error.contains("the training data has another hash"), "{error}");
-    assert!(error.contains("the source vocabulary has another hash"), "{error}");
+    assert!(error.contains("the training data has a different hash"), "{error}");
+    assert!(error.contains("the source vocabulary has a different hash"), "{error}");
 
-    // The manifest is what it was, a file is not.
+    // The manifest is unchanged, but a file is not.
     fs::copy(other.join("valid.tokens"), other.join("train.tokens")).unwrap();
     let error = resume(&other, one_worker()).unwrap();
     assert!(error.contains("train.tokens") && error.contains("abridge prepare"), "{error}");
@@ -191,7 +191,7 @@ fn changed_and_vanished_data_are_named() {
 }
 
 #[test]
-fn a_run_whose_data_vanish_delivers_its_model_all_the_same() {
+fn a_run_whose_data_is_deleted_still_writes_its_model() {
     let folder = tempfile::tempdir().unwrap();
     let data = folder.path().join("data");
     prepare(7, &data);

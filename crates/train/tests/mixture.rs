@@ -1,4 +1,4 @@
-//! Training on several corpora at once: shares, schedules, validation of each, and exact resumes.
+//! Training on several corpora at once: shares, phases, validation of each, and exact resumes.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod common;
@@ -66,7 +66,7 @@ fn mean(shares: &[f64]) -> f64 {
 }
 
 #[test]
-fn corpora_are_drawn_by_weight_and_validated_apart() {
+fn corpora_are_drawn_by_weight_and_validated_separately() {
     let folder = tempfile::tempdir().unwrap();
     let data = data(folder.path(), [None, None]);
     let train = |run: &str, settings: &[&str]| {
@@ -105,7 +105,7 @@ fn corpora_are_drawn_by_weight_and_validated_apart() {
     let (loss, corpora, _) = validated(&scheduled);
     assert!((loss - corpora["small"].loss).abs() < 1e-12, "the named corpus decides alone");
 
-    // The weights of the data hold where the recipe has none, and are no reason to prepare again.
+    // The weights of the data apply if the recipe has none.
     let other = tempfile::tempdir().unwrap();
     let data = self::data(other.path(), [Some(1.0), Some(1.0)]);
     let run = other.path().join("run");
@@ -116,7 +116,7 @@ fn corpora_are_drawn_by_weight_and_validated_apart() {
 }
 
 #[test]
-fn a_run_that_was_interrupted_is_the_same_bit_for_bit() {
+fn an_interrupted_run_is_bit_identical() {
     let folder = tempfile::tempdir().unwrap();
     let data = data(folder.path(), [None, None]);
     let settings = [
@@ -149,7 +149,7 @@ fn a_run_that_was_interrupted_is_the_same_bit_for_bit() {
 }
 
 #[test]
-fn another_mixture_needs_force_and_goes_on_where_each_corpus_was() {
+fn another_mixture_needs_force_and_continues_in_each_corpus() {
     let folder = tempfile::tempdir().unwrap();
     let data = data(folder.path(), [None, None]);
     let run = folder.path().join("run");
@@ -170,7 +170,7 @@ fn another_mixture_needs_force_and_goes_on_where_each_corpus_was() {
 }
 
 #[test]
-fn mistakes_are_named() {
+fn errors_name_the_problem() {
     let folder = tempfile::tempdir().unwrap();
     let data = data(folder.path(), [None, None]);
     for (settings, part) in [
@@ -185,7 +185,7 @@ fn mistakes_are_named() {
             "put the shares into a phase",
         ),
         (&["mixture.weights={small=0}"], "draws from no corpus"),
-        (&["validation.corpora=[\"news\"]"], "validation text of large, small"),
+        (&["validation.corpora=[\"news\"]"], "validation text only of large, small"),
         (&["stop.max_epochs=3"], "stop.max_updates"),
         (&["batches.batching=sentences"], "cannot mix corpora"),
     ] {

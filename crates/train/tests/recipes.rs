@@ -1,4 +1,4 @@
-//! Every recipe of the repository parses and gives the model that it names.
+//! Every recipe in the repository parses and gives the model that it names.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use std::fs;
@@ -53,7 +53,7 @@ fn the_papers_recipes_have_the_papers_hyper_parameters() {
 }
 
 #[test]
-fn no_recipe_is_forgotten() {
+fn every_recipe_parses() {
     let mut trained = 0;
     let mut prepared = 0;
     let mut folders = vec![recipes()];
@@ -74,7 +74,7 @@ fn no_recipe_is_forgotten() {
             }
         }
     }
-    // The ten models three times with what they inherit, and the practice corpus; two corpora of the
-    // paper and a small one. There may be more.
+    // Ten models and their base recipe, three times, and one for the practice corpus; two corpora
+    // of the paper and a small one. There may be more.
     assert!(trained > 3 * 11 && prepared >= 3, "{trained} and {prepared} recipes");
 }

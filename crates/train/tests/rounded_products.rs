@@ -1,4 +1,4 @@
-//! A training step with operands rounded to bfloat16 is nearly that of `f32`.
+//! A training step with operands rounded to bfloat16 is close to one in `f32`.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use abridge_model::ops::ProductPrecision;
@@ -14,7 +14,7 @@ fn model() -> Model {
     config.init(3, &Device::flex().autodiff()).unwrap()
 }
 
-/// Large enough for products that are worth rounding.
+/// Large enough that products are rounded.
 fn batch(model: &Model) -> Batch {
     let sentence = |seed: usize| -> Vec<u32> {
         let word = |i: usize| (SPECIAL_TOKENS + (seed * 31 + i * 17) % 250) as u32;
@@ -42,7 +42,7 @@ fn gradients(model: &Model, batch: &Batch, precision: ProductPrecision) -> Accum
         .unwrap()
 }
 
-/// The length of the difference, as a share of the length.
+/// The relative norm of the difference.
 fn distance(mut one: Accumulated, other: &Accumulated) -> f64 {
     let mut negative = other.gradients.clone();
     negative.scale(-1.0);
@@ -51,7 +51,7 @@ fn distance(mut one: Accumulated, other: &Accumulated) -> f64 {
 }
 
 #[test]
-fn the_gradient_hardly_moves() {
+fn rounding_hardly_changes_the_gradient() {
     let model = model();
     let batch = batch(&model);
     let exact = gradients(&model, &batch, ProductPrecision::F32);
@@ -60,7 +60,7 @@ fn the_gradient_hardly_moves() {
     let distance = distance(rounded.clone(), &exact);
     assert!(distance < 0.02, "{distance}");
     assert!(distance > 1e-5, "something was rounded: {distance}");
-    // The same work gives the same bits, and nothing stays rounded.
+    // Results are reproducible bit for bit, and the precision of one call does not affect the next.
     let again = gradients(&model, &batch, ProductPrecision::Bf16);
     let bits = |sum: &Accumulated| [sum.loss, sum.gradients.norm()].map(f64::to_bits);
     assert_eq!(bits(&again), bits(&rounded));
@@ -68,7 +68,7 @@ fn the_gradient_hardly_moves() {
 }
 
 #[test]
-fn a_recipe_names_it_only_where_it_is_not_the_usual_one() {
+fn a_recipe_names_the_precision_only_if_it_is_not_the_default() {
     let usual = TrainRecipe::parse("", &[]).unwrap();
     assert!(!usual.to_toml().contains("precision"));
     let setting = ["optimisation.precision=bf16".to_owned()];

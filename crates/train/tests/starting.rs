@@ -16,7 +16,7 @@ fn sentence_model(folder: &Path) -> PathBuf {
     sentence_model_of(&[], folder)
 }
 
-/// With further settings of its network.
+/// Trained with further settings.
 fn sentence_model_of(settings: &[&str], folder: &Path) -> PathBuf {
     let run = folder.join("sentence");
     let settings = [&["stop.max_updates=20", "model.preset=sentence"], settings].concat();
@@ -31,14 +31,14 @@ fn from(model: &Path) -> Options {
 }
 
 #[test]
-fn a_sentence_level_model_starts_every_other() {
+fn every_preset_can_start_from_a_sentence_level_model() {
     let folder = tempfile::tempdir().unwrap();
     let model = sentence_model(folder.path());
     let old = TensorFile::open(&model.join("model.safetensors")).unwrap();
     for preset in ["grouping", "selecting", "caching-tokens", "multi-encoder", "single-encoder"] {
         let run = folder.path().join(preset);
         let setting = format!("model.preset={preset}");
-        // The first update has rate 0: the weights are those of the start.
+        // The first update has rate 0: the weights are the initial ones.
         let recipe = recipe(&[&setting, "stop.max_updates=1"]);
         let mut training = open_with(recipe, data(), &run, from(&model)).unwrap();
         let (_, events) = go_on(&mut training);
@@ -68,13 +68,13 @@ fn a_sentence_level_model_starts_every_other() {
 }
 
 #[test]
-fn a_memory_alone_learns_and_what_is_below_stays() {
+fn only_the_memory_is_trained_on_a_frozen_model() {
     let folder = tempfile::tempdir().unwrap();
     let model = sentence_model(folder.path());
     let old = TensorFile::open(&model.join("model.safetensors")).unwrap();
     let run = folder.path().join("run");
     let settings = ["optimisation.train=context", "stop.max_updates=20"];
-    // The network is that of the model, whatever size the recipe would have had.
+    // The network is that of the model, regardless of the recipe's size.
     let recipe_of = |settings: &[&str]| {
         let mut recipe = recipe(settings);
         recipe.model.size = "small".into();
@@ -105,9 +105,9 @@ fn a_memory_alone_learns_and_what_is_below_stays() {
     assert!(moments.names().all(|name| old.shape(name.split_once('.').unwrap().1).is_none()));
     let checkpoint = run.join("checkpoints/update-00000020/model.safetensors");
     let checkpoint = TensorFile::open(&checkpoint).unwrap();
-    assert!(checkpoint.names().all(|name| old.shape(name).is_none()), "a checkpoint is as small");
+    assert!(checkpoint.names().all(|name| old.shape(name).is_none()), "only the memory is saved");
 
-    // What is written is the memory alone, which finds the model below it.
+    // Only the memory is written; it finds the model below it.
     let out = run.join("model");
     training.write_model(&out).unwrap();
     let stored = TensorFile::open(&out.join("model.safetensors")).unwrap();
@@ -121,11 +121,11 @@ fn a_memory_alone_learns_and_what_is_below_stays() {
     let before = whole(&out);
     training.best_model().unwrap().save(&folder.path().join("best.safetensors")).unwrap();
     assert!(before == fs::read(folder.path().join("best.safetensors")).unwrap());
-    // Both move together, or the memory alone to where the model is.
+    // Both can be moved together, or the memory alone to the folder of the model.
     let beside = model.with_file_name("memory");
     fs::rename(&out, &beside).unwrap();
     assert!(whole(&beside) == before);
-    // A whole model is made of both.
+    // Quantising writes both as one model.
     let int8 = folder.path().join("int8");
     ModelDirectory::open(&beside).unwrap().quantise(WeightPrecision::Int8, &int8).unwrap();
     assert!(ModelDirectory::open(&int8).unwrap().below().is_none());
@@ -135,14 +135,14 @@ fn a_memory_alone_learns_and_what_is_below_stays() {
     let error = ModelDirectory::open(&away).unwrap_err().to_string();
     assert!(error.contains("put that model beside it"), "{error}");
 
-    // So is the average of several.
+    // An average also holds only the memory.
     let mean = folder.path().join("mean");
     average(&run, Choice::Last(2), &mean).unwrap();
     let stored = TensorFile::open(&mean.join("model.safetensors")).unwrap();
     assert!(stored.names().all(|name| old.shape(name).is_none()));
     ModelDirectory::open(&mean).unwrap().load(&Device::flex()).unwrap();
 
-    // It goes on without being told of the model below, but not without that model.
+    // It resumes without --from, but not if the model below is missing.
     drop(training);
     let more = ["optimisation.train=context", "stop.max_updates=21"];
     let (_, events) = go_on(&mut open(&more, one_worker()).unwrap());
@@ -166,7 +166,7 @@ fn a_memory_alone_learns_and_what_is_below_stays() {
 }
 
 #[test]
-fn a_memory_learns_on_networks_of_other_toolkits() {
+fn a_memory_learns_on_architectures_of_other_toolkits() {
     for (kind, settings) in [
         ("pre-norm", &["model.change.norm=before", "model.change.activation=gelu"][..]),
         (
@@ -201,10 +201,11 @@ fn a_memory_learns_on_networks_of_other_toolkits() {
 }
 
 #[test]
-fn a_network_that_does_not_learn_has_no_dropout() {
+fn a_frozen_network_has_no_dropout() {
     let folder = tempfile::tempdir().unwrap();
     let model = sentence_model(folder.path());
-    // The first update has rate 0, and the memory is silent yet: the loss is that of the model.
+    // The first update has rate 0, and the memory contributes nothing yet: the loss is that of the
+    // model.
     let first_loss = |dropout: &str, train: &str| {
         let (dropout, train) =
             (format!("model.change.dropout={dropout}"), format!("optimisation.train={train}"));
@@ -222,7 +223,7 @@ fn a_network_that_does_not_learn_has_no_dropout() {
 }
 
 #[test]
-fn the_network_below_may_learn_more_slowly() {
+fn the_base_network_can_have_a_lower_rate() {
     let folder = tempfile::tempdir().unwrap();
     let model = sentence_model(folder.path());
     let old = TensorFile::open(&model.join("model.safetensors")).unwrap();
@@ -244,7 +245,7 @@ fn the_network_below_may_learn_more_slowly() {
 }
 
 #[test]
-fn it_starts_where_the_other_was() {
+fn training_starts_at_the_loss_of_the_other_model() {
     let folder = tempfile::tempdir().unwrap();
     let model = sentence_model(folder.path());
     let first_loss = |options: Options, name: &str| {
@@ -261,7 +262,7 @@ fn it_starts_where_the_other_was() {
 }
 
 #[test]
-fn what_does_not_fit_is_refused_with_the_reason() {
+fn rejects_models_that_do_not_fit_with_the_reason() {
     let folder = tempfile::tempdir().unwrap();
     let model = sentence_model(folder.path());
     let refused = |settings: &[&str], data: &Path| {
@@ -269,19 +270,19 @@ fn what_does_not_fit_is_refused_with_the_reason() {
         open_with(recipe(settings), data, &run, from(&model)).err().unwrap().to_string()
     };
     let error = refused(&["model.change.width=32"], data());
-    assert!(error.contains("its width is 16, but that of the recipe is 32"), "{error}");
+    assert!(error.contains("its width is 16, but the recipe has 32"), "{error}");
     let error = refused(&["model.change.heads=4"], data());
     assert!(error.contains("its heads is 2"), "{error}");
     let other = folder.path().join("other");
     prepare(7, &other);
     let error = refused(&[], &other);
-    assert!(error.contains("vocabulary is not that of the data"), "{error}");
+    assert!(error.contains("vocabulary differs from that of the data"), "{error}");
     fs::remove_file(model.join("model.safetensors")).unwrap();
     assert!(refused(&[], data()).contains("model.safetensors"));
 }
 
 #[test]
-fn the_average_is_the_mean_of_the_chosen() {
+fn the_average_is_the_mean_of_the_chosen_checkpoints() {
     let folder = tempfile::tempdir().unwrap();
     let run = folder.path().join("run");
     train(&["stop.max_updates=40", "checkpoints.keep=4", "checkpoints.keep_best=4"], &run);
@@ -305,6 +306,6 @@ fn the_average_is_the_mean_of_the_chosen() {
     // The loss falls all the way, so the best two are the last two.
     assert_eq!(average(&run, Choice::Best(2), &out).unwrap(), [30, 40]);
     let error = average(&run, Choice::Last(9), &out).unwrap_err().to_string();
-    assert!(error.contains("9 checkpoints are wanted, but 4 are there"), "{error}");
+    assert!(error.contains("9 checkpoints were requested, but 4 exist"), "{error}");
     assert!(error.contains("checkpoints.keep"), "{error}");
 }

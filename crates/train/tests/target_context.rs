@@ -1,4 +1,4 @@
-//! A model that remembers its translations learns what only they say.
+//! A model with translations in its memory learns what can only be known from them.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod common;
@@ -12,8 +12,8 @@ use abridge_model::random;
 
 use common::{go_on, one_worker, open_with, recipe};
 
-/// Documents of two sentences. What the first one becomes is a coin's toss; the second says it
-/// again. Only the translation before tells which.
+/// Documents of two sentences. The translation of the first is random; the second repeats it. Only
+/// the previous translation tells which one it was.
 fn corpus(folder: &Path, split: &str, documents: u64, key: u64) {
     let (mut source, mut target) = (String::new(), String::new());
     for document in 0..documents {
@@ -26,7 +26,7 @@ fn corpus(folder: &Path, split: &str, documents: u64, key: u64) {
 }
 
 #[test]
-fn what_only_the_translation_before_says_is_learned() {
+fn learns_what_only_the_previous_translation_tells() {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();
     corpus(folder, "train", 300, 1);
@@ -70,7 +70,7 @@ fn what_only_the_translation_before_says_is_learned() {
         go_on(&mut training);
         training.state().best_loss.unwrap()
     };
-    // Of a document's tokens, one or two are a coin's toss: one bit each.
+    // One or two tokens of a document are random: one bit each.
     let (without, with) = (loss(false), loss(true));
     assert!(with < 0.65 * without, "{without} bits per token without, {with} with");
 }

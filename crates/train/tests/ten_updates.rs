@@ -1,4 +1,4 @@
-//! Ten updates of the recipe equal those of PyTorch (see `fixtures/ten_updates/make.py`).
+//! Ten updates with the recipe match those of PyTorch (see `fixtures/ten_updates/make.py`).
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use std::path::{Path, PathBuf};

@@ -1,4 +1,4 @@
-//! Runs on the built-in practice corpus: it learns, resumes exactly, and loses nothing.
+//! Runs on the built-in practice corpus: training learns, resumes exactly, and loses nothing.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod common;
@@ -69,7 +69,7 @@ fn shared_embeddings_need_a_joint_vocabulary_and_then_learn() {
 }
 
 #[test]
-fn stopping_and_resuming_changes_no_bit() {
+fn a_resumed_run_is_bit_identical() {
     let folder = tempfile::tempdir().unwrap();
     let (whole, halves) = (folder.path().join("whole"), folder.path().join("halves"));
     let (_, _, once) = train(&["stop.max_updates=40"], &whole);
@@ -82,7 +82,7 @@ fn stopping_and_resuming_changes_no_bit() {
 }
 
 #[test]
-fn workers_change_nothing_but_rounding() {
+fn the_number_of_workers_changes_only_rounding() {
     let folder = tempfile::tempdir().unwrap();
     let mut finals = Vec::new();
     for workers in [1, 2] {
@@ -114,9 +114,9 @@ fn an_interruption_saves_first() {
 }
 
 #[test]
-fn gradients_that_are_not_finite_are_skipped_and_end_the_run_after_ten() {
+fn a_run_fails_after_ten_non_finite_gradients_in_a_row() {
     let folder = tempfile::tempdir().unwrap();
-    // A rate that throws the weights out of all bounds at the second update.
+    // A rate at which the weights overflow in the second update.
     let settings = ["optimisation.schedule.peak=1e30", "optimisation.schedule.warm_up=1"];
     let mut training = open(recipe(&settings), folder.path()).unwrap();
     let mut skipped = Vec::new();
@@ -166,7 +166,7 @@ fn a_validator_sees_every_validation_and_its_scores_are_kept() {
 }
 
 #[test]
-fn options_beyond_the_paper_train_and_resume_exactly() {
+fn context_augmentations_train_and_resume_exactly() {
     let folder = tempfile::tempdir().unwrap();
     let options = ["context.drop=0.2", "context.random_size=true", "context.coword_dropout=0.2"];
     let settings = |limit: &'static str| {

@@ -13,7 +13,7 @@ use crate::{Error, Result};
 /// The processes that `mpirun` or a batch system started.
 pub struct MpiRanks {
     world: SimpleCommunicator,
-    /// MPI ends when this does.
+    /// MPI is finalised when this is dropped.
     _universe: Universe,
 }
 
@@ -26,13 +26,13 @@ impl std::fmt::Debug for MpiRanks {
 impl MpiRanks {
     /// Joins the others; without `mpirun` there is one rank. Only once per process.
     pub fn join() -> Result<Self> {
-        // Workers compute on threads of their own, but only one thread talks to other ranks.
+        // Workers compute on their own threads, but only one thread calls MPI.
         let (universe, _) = mpi::initialize_with_threading(Threading::Funneled)
             .ok_or_else(|| Error::Workers("MPI was started twice in this process".into()))?;
         Ok(Self { world: universe.world(), _universe: universe })
     }
 
-    /// Rank 0 adds, and the others take its sums: an all-reduce may round differently on each.
+    /// Reduces to rank 0 and broadcasts: an all-reduce may round differently on each rank.
     fn sum_all<T: Equivalence + Copy + Default>(&self, values: &mut [T]) {
         if self.count() == 1 {
             return;

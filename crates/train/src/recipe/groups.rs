@@ -17,7 +17,7 @@ pub struct ModelRecipe {
     pub preset: String,
     /// `base` (the paper's), `small` or `tiny`.
     pub size: String,
-    /// How many sentences before the current one are context; ignored by `sentence`.
+    /// How many preceding sentences are context; ignored by `sentence`.
     pub context_size: usize,
     /// Fields of the model's configuration that differ from the preset, for instance
     /// `dropout = 0.1` or `shortener = { kind = "grouping", groups = 11 }`.
@@ -36,7 +36,7 @@ impl Default for ModelRecipe {
     }
 }
 
-/// How sentences are put together.
+/// How sentences are batched.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct BatchRecipe {
@@ -50,7 +50,7 @@ pub struct BatchRecipe {
     pub per_update: usize,
 }
 
-/// The units in which a corpus is walked through.
+/// The units from which batches are built.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Batching {
@@ -66,22 +66,24 @@ impl Default for BatchRecipe {
     }
 }
 
-/// How parameters move.
+/// How parameters are optimised.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct OptimisationRecipe {
-    /// The share of probability that label smoothing takes from the true word.
+    /// The probability mass that label smoothing takes from the true token.
     pub label_smoothing: f64,
-    /// The largest norm of all gradients together.
+    /// The largest global norm of the gradients; larger ones are clipped.
     pub clip_norm: f64,
-    /// How exact the products of a training step are; weights, sums and the optimiser's state are
-    /// `f32` in any case. Written only where it is not, so that older recipes stay the same.
+    /// The precision of the matrix products of a training step; weights, sums and the optimiser's
+    /// state are always `f32`. Written only if it is not `f32`, so that older recipes stay the
+    /// same.
     #[serde(skip_serializing_if = "ProductPrecision::is_f32")]
     pub precision: ProductPrecision,
-    /// Which parameters learn. Written only where not all do.
+    /// Which parameters are trained. Written only if not all are.
     #[serde(skip_serializing_if = "Trained::is_all")]
     pub train: Trained,
-    /// What the rate is multiplied by for parameters of the sentence-level network, where all learn.
+    /// The factor on the learning rate for parameters of the sentence-level network, if all
+    /// parameters are trained.
     #[serde(skip_serializing_if = "is_one")]
     pub base_rate: f64,
     /// The learning rate over time.
@@ -91,7 +93,7 @@ pub struct OptimisationRecipe {
 }
 
 impl OptimisationRecipe {
-    /// The network, with all parameters frozen but those that the recipe trains.
+    /// The network with all parameters frozen except those that the recipe trains.
     pub(crate) fn freeze(&self, model: Model) -> Model {
         match self.train {
             Trained::All => model,
@@ -100,26 +102,26 @@ impl OptimisationRecipe {
     }
 }
 
-/// Which parameters learn.
+/// Which parameters are trained.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Trained {
     /// All.
     #[default]
     All,
-    /// Those that a memory has on top of a sentence-level network, which stays as it is.
+    /// Those of a memory on top of a sentence-level network, which is frozen.
     Context,
 }
 
 impl Trained {
-    /// Whether all learn.
-    #[allow(clippy::trivially_copy_pass_by_ref, reason = "as serde calls it")]
+    /// Whether all are trained.
+    #[allow(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
     pub fn is_all(&self) -> bool {
         *self == Self::All
     }
 }
 
-#[allow(clippy::float_cmp, clippy::trivially_copy_pass_by_ref, reason = "as serde calls it")]
+#[allow(clippy::float_cmp, clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
 fn is_one(factor: &f64) -> bool {
     *factor == 1.0
 }
@@ -138,7 +140,7 @@ impl Default for OptimisationRecipe {
     }
 }
 
-/// When to look, and when to stop.
+/// When to validate, and when to stop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct StopRecipe {
@@ -161,7 +163,7 @@ impl Default for StopRecipe {
     }
 }
 
-/// What is done to batches, beyond the paper. Nothing by default.
+/// Augmentations of batches, as an extension of the paper. None by default.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct ContextRecipe {
@@ -169,20 +171,20 @@ pub struct ContextRecipe {
     pub drop: f64,
     /// Whether each run of consecutive sentences draws its own context size, from 0 to the model's.
     pub random_size: bool,
-    /// The probability that a word of the current sentence is hidden, while its context is not.
+    /// The probability that a token of the current sentence, but not of its context, is hidden.
     pub coword_dropout: f64,
 }
 
-/// What to report of the validation split, besides its loss.
+/// What validation reports besides the loss.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct ValidationRecipe {
     /// BLEU of the first n sentences of each corpus; 0 for none.
     pub sentences: usize,
-    /// Hypotheses that the search follows; 1 is greedy.
+    /// The beam size; 1 is greedy search.
     pub beam: usize,
-    /// The corpora whose validation loss decides which checkpoint is best, each token counting the
-    /// same; those of the mixture if none is named. All of them are reported.
+    /// The corpora whose validation loss decides which checkpoint is best, with all tokens weighted
+    /// equally; those of the mixture if none is named. Losses of all corpora are reported.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub corpora: Vec<String>,
     /// A contrastive set whose accuracy is reported.
@@ -205,13 +207,13 @@ impl Default for ValidationRecipe {
     }
 }
 
-/// Which checkpoints stay.
+/// Which checkpoints are kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct CheckpointRecipe {
     /// Keep the n newest, at least two.
     pub keep: usize,
-    /// Keep the n checkpoints with the lowest validation loss; the best one always stays.
+    /// Keep the n checkpoints with the lowest validation loss; the best one is always kept.
     pub keep_best: usize,
 }
 

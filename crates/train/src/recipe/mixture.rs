@@ -10,46 +10,46 @@ use serde::{Deserialize, Serialize};
 use super::TrainRecipe;
 use crate::{Error, Result};
 
-/// Which corpora, in which shares, and from which update on. By default the weights of the data, and if it has
-/// none, each corpus as it is.
+/// Which corpora, in which shares, and from which update on. By default, the weights of the data;
+/// if it has none, each corpus in proportion to its size.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct MixtureRecipe {
-    /// By the name of a corpus, its share of the target tokens beside the weights of the others;
-    /// one that is not named is not used.
+    /// By the name of a corpus, its share of the target tokens relative to the others; a corpus
+    /// that is not named is not used.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub weights: BTreeMap<String, f64>,
-    /// Weights by size instead, to the power of 1 / temperature: 1 keeps each corpus as it is, a
-    /// larger one makes small corpora count more.
+    /// Weights by size instead, to the power of 1 / temperature: 1 keeps the corpora in proportion;
+    /// higher temperatures make small corpora count more.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub temperature: Option<f64>,
-    /// Other shares from some update on: first these, then those.
+    /// Shares that change over time: one phase after the other.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub phases: Vec<PhaseRecipe>,
 }
 
-/// Shares for a time.
+/// The shares of one phase.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct PhaseRecipe {
-    /// The last update of the phase; the last phase goes on for ever.
+    /// The last update of the phase; the last phase has no end.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub until: Option<u64>,
-    /// As those of the mixture.
+    /// Like those of the mixture.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub weights: BTreeMap<String, f64>,
-    /// As that of the mixture.
+    /// Like that of the mixture.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub temperature: Option<f64>,
 }
 
 impl MixtureRecipe {
-    /// Whether nothing is said.
+    /// Whether nothing is set.
     pub fn is_default(&self) -> bool {
         *self == Self::default()
     }
 
-    /// The corpora that are used at any time, and their shares.
+    /// The corpora that are used in any phase, and their shares.
     pub fn resolve(&self, data: &PreparedDirectory) -> Result<(Vec<String>, Mixture)> {
         let names = data.corpora("train");
         if let (true, false) = (names.iter().all(|name| name.is_empty()), self.is_default()) {
@@ -64,7 +64,7 @@ impl MixtureRecipe {
         } else if self.weights.is_empty() && self.temperature.is_none() {
             self.phases.clone()
         } else {
-            return Err(wrong("has phases and shares beside them; put the shares into a phase"));
+            return Err(wrong("has shares outside of its phases; put the shares into a phase"));
         };
         let mut resolved = Vec::new();
         for phase in phases {
@@ -88,7 +88,9 @@ impl PhaseRecipe {
             )));
         }
         if let Some(temperature) = self.temperature.filter(|t| !t.is_finite() || *t <= 0.0) {
-            return Err(wrong(&format!("has temperature {temperature}, not finite and above 0")));
+            return Err(wrong(&format!(
+                "has temperature {temperature}, but it must be finite and above 0"
+            )));
         }
         if !self.weights.is_empty() && self.temperature.is_some() {
             return Err(wrong("has weights and a temperature; give one of them"));
@@ -116,15 +118,15 @@ impl PhaseRecipe {
 }
 
 impl TrainRecipe {
-    /// What draws the micro-batches of a run from prepared data.
+    /// The sampler that draws the micro-batches of a run from prepared data.
     pub fn sampler(&self, data: &PreparedDirectory, config: &ModelConfig) -> Result<Sampler> {
         let (names, mixture) = self.mixture.resolve(data)?;
         if names.len() > 1 {
             // Several corpora end at different times, or never.
             if self.stop.validate_every.is_none() {
                 return Err(Error::Recipe(
-                    "stop.validate_every is not set, but a mixture of corpora has no epochs; say \
-                     after how many updates to validate"
+                    "stop.validate_every is not set, but a mixture of corpora has no epochs; set \
+                     it to the number of updates between validations"
                         .into(),
                 ));
             }

@@ -35,7 +35,7 @@ pub fn prepare_as(seed: u64, joint: bool, output: &Path) {
         ..PracticeConfig::default()
     };
     let mut recipe = Recipe::practice(config.language);
-    // So little text does not give as many pieces as the whole corpus.
+    // So little text does not yield as many pieces as the whole corpus.
     recipe.tokenizer.vocabulary_size = 500;
     recipe.tokenizer.joint = joint;
     let data = Path::new("");

@@ -3,8 +3,8 @@
     python -m venv /tmp/tensorboard && /tmp/tensorboard/bin/pip install tensorboard
     /tmp/tensorboard/bin/python crates/train/tests/tensorboard/check.py runs/grouping
 
-Every value of the metrics must be there, at its step, in single precision, and nothing else: also
-for a run that was killed and resumed, whose later steps TensorBoard has to forget.
+Exactly the values of the metrics must be there, at their steps, in single precision: also for a run
+that was killed and resumed, whose later steps TensorBoard has to drop.
 
 Recorded, a run of 100 updates with validations every 20, killed with -9 after 52 lines of metrics:
 
