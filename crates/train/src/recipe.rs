@@ -171,21 +171,21 @@ impl TrainRecipe {
         })?;
         for (name, rate) in [("schedule.peak", schedule.peak), ("adam.epsilon", adam.epsilon)] {
             refuse_unless(rate > 0.0 && rate.is_finite(), || {
-                format!("optimisation.{name} is {rate}, not finite and above 0")
+                format!("optimisation.{name} is {rate}, not a finite number above 0")
             })?;
         }
         let decay = adam.weight_decay;
         refuse_unless(decay >= 0.0 && decay.is_finite(), || {
-            format!("optimisation.adam.weight_decay is {decay}, not finite and 0 or more")
+            format!("optimisation.adam.weight_decay is {decay}, not a finite number of 0 or more")
         })?;
         let base_rate = self.optimisation.base_rate;
         refuse_unless(base_rate >= 0.0 && base_rate.is_finite(), || {
-            format!("optimisation.base_rate is {base_rate}, not finite and 0 or more")
+            format!("optimisation.base_rate is {base_rate}, not a finite number of 0 or more")
         })?;
         let ContextRecipe { drop, coword_dropout, .. } = self.context;
         for (name, probability) in [("drop", drop), ("coword_dropout", coword_dropout)] {
             refuse_unless((0.0..=1.0).contains(&probability), || {
-                format!("context.{name} is {probability}, but a probability lies in [0, 1]")
+                format!("context.{name} is {probability}, but a probability must be in [0, 1]")
             })?;
         }
         Ok(())
