@@ -78,7 +78,7 @@ fn too_large_a_vocabulary_is_a_data_error_with_the_maximum() {
     let arguments = ["prepare", "prepared", "--train", "train.en,train.de"];
     abridge(corpus.path(), &arguments)
         .code(2)
-        .stderr(contains("but 20000 were asked for").and(contains("at most")));
+        .stderr(contains("but 20000 were requested").and(contains("at most")));
 }
 
 #[test]
@@ -136,8 +136,8 @@ fn the_recipes_of_the_paper_prepare_the_files_of_iwslt() {
             .stdout(contains("| train |    6 |        48 |"))
             .stdout(contains("| valid |    4 |        12 |"))
             .stdout(contains("| test  |    1 |         3 |"));
-        // Without the option it is the paper's 20,000, which is too many for this text.
-        abridge(directory.path(), &arguments[..4]).code(2).stderr(contains("20000 were asked"));
+        // Without the option it is the paper's 20,000, which this text cannot give.
+        abridge(directory.path(), &arguments[..4]).code(2).stderr(contains("20000 were requested"));
     }
 }
 
@@ -178,7 +178,7 @@ fn the_tokenizers_of_a_model_are_reused_unchanged() {
     abridge(corpus.path(), &other).success();
     abridge(corpus.path(), &again).success().stdout(contains("vocabularies of 58 and 58 pieces"));
     let nowhere = [&again[..5], &["nowhere"]].concat();
-    abridge(corpus.path(), &nowhere).code(2).stderr(contains("no tokenizer is here"));
+    abridge(corpus.path(), &nowhere).code(2).stderr(contains("there is no tokenizer here"));
     let joint = [&again[..], &["--joint"]].concat();
     abridge(corpus.path(), &joint).code(1).stderr(contains("cannot be used with"));
 }

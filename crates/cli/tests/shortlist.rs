@@ -63,7 +63,7 @@ fn invalid_requests_are_refused_with_a_remedy() {
     };
     shortlist("model", "other", "short")
         .code(1)
-        .stderr(contains("it has 70 pieces, the data 60").and(contains("trained on")));
+        .stderr(contains("it has 70 pieces, the data has 60").and(contains("trained on")));
     shortlist("model", "data", "data").code(1).stderr(contains("exists already"));
     shortlist("nowhere", "data", "short").code(4).stderr(contains("model directory"));
     assert!(!path.join("short").exists());

@@ -1,5 +1,5 @@
-//! What planning costs at a size that no list of sentences should hold: memory, the time to the first
-//! batch, and the time to resume in the middle of an epoch.
+//! The cost of planning for a corpus too large for a list of sentences: memory, the time to the
+//! first batch, and the time to resume in the middle of an epoch.
 //!
 //! `cargo bench -p abridge-corpus --bench planning -- 100` plans 100 million sentences. They are made
 //! of one shard of invented lengths that is opened again and again, so the index has its full size and
@@ -12,9 +12,9 @@ use abridge_corpus::Result;
 use abridge_corpus::batch::{BatchSettings, Mixture, Position, Sampler};
 use abridge_corpus::store::{EncodedSide, StoreContent, TokenStore};
 
-/// As `prepare` cuts them.
+/// The shard size of `prepare`.
 const SHARD: usize = 1 << 17;
-/// Micro-batches of an update.
+/// Micro-batches per update.
 const UPDATE: usize = 8;
 
 fn main() -> Result<()> {
@@ -51,7 +51,7 @@ fn main() -> Result<()> {
     println!("first update of about {batches} batches: {:.2} s", start.elapsed().as_secs_f64());
     println!("memory while training: {:.1} MB", own_memory());
 
-    // Some windows later, as a checkpoint would have it.
+    // Some windows later, as in a checkpoint.
     position.corpora[0].window = 7 * count / 10 * SHARD / (1 << 20);
     let store = TokenStore::join((0..count).map(|_| open()).collect::<Result<Vec<_>>>()?)?;
     let mut resumed = sampler(store)?;
@@ -86,7 +86,7 @@ fn shard() -> StoreContent {
     StoreContent { documents, source: side(), target: Some(side()) }
 }
 
-/// Megabytes that are this process's own, not those of mapped files.
+/// This process's own memory in megabytes, without mapped files.
 fn own_memory() -> f64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let line = status.lines().find_map(|line| line.strip_prefix("RssAnon:"));

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What `tokenizer.rs` is compared with: SentencePiece, same text, same machine, same two threads.
+"""The comparison for `tokenizer.rs`: SentencePiece on the same text, machine and two threads.
 
     pip install sentencepiece==0.2.2
     python sentencepiece_peer.py train.en

@@ -1,4 +1,4 @@
-//! How long training and encoding take, to be read beside `sentencepiece_peer.py` on the same text.
+//! How long training and encoding take, to compare with `sentencepiece_peer.py` on the same text.
 //!
 //! `cargo bench -p abridge-corpus --bench tokenizer -- train.en` takes a file of lines; without one
 //! it makes up lines of invented words.
@@ -43,7 +43,7 @@ fn main() -> Result<()> {
     Ok(())
 }
 
-/// Lines of words made of syllables, more frequent and less frequent ones.
+/// Lines of words made of syllables, with varying frequencies.
 fn invented_lines() -> String {
     const SYLLABLES: [&str; 24] = [
         "ba", "dor", "fen", "gri", "hul", "jan", "kes", "lor", "mip", "nau", "pov", "quin", "ras",

@@ -1,5 +1,5 @@
-//! Measures how well sentences come back out of subtitles: cuts the lines of a corpus into SRT cues,
-//! reads them again, and counts the lines that are found as one segment each.
+//! Measures how well sentences are recovered from subtitles: cuts the lines of a corpus into SRT
+//! cues, reads them again, and counts the lines that come back as exactly one segment.
 //!
 //! ```text
 //! cargo run --release -p abridge-corpus --example subtitle_sentences -- tst2015.en
@@ -68,7 +68,7 @@ fn measure(path: &str) -> Result<()> {
     Ok(())
 }
 
-/// Cuts documents into cues. After two lines in five, the next line goes on in the same cue.
+/// Cuts documents into cues. After two lines in five, the next line continues in the same cue.
 fn subtitles(documents: &[Document]) -> (String, usize) {
     let mut writer = Writer::default();
     let mut lines = 0;
@@ -121,7 +121,7 @@ impl Writer {
         }
         self.cues += 1;
         let (number, start, end) = (self.cues, moment(self.clock), moment(self.clock + SHOWN));
-        // Writing into a text cannot fail.
+        // Writing to a string cannot fail.
         let _ = write!(self.text, "{number}\n{start} --> {end}\n{lines}\n\n");
         self.clock += SHOWN + PAUSE;
     }

@@ -1,4 +1,4 @@
-//! A document: sentences in order, with their translations where these are known.
+//! A document: sentences in order, with their translations if known.
 
 use serde::{Deserialize, Serialize};
 
@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 /// Context never crosses from one document into the next.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Document {
-    /// The name of the document, as its source gave it; unique within a corpus.
+    /// The name of the document in its source; unique within a corpus.
     pub id: String,
     /// The segments in reading order.
     pub segments: Vec<Segment>,
@@ -18,7 +18,7 @@ pub struct Document {
 pub struct Segment {
     /// The text in the source language.
     pub source: String,
-    /// Its translation, where it is known.
+    /// Its translation, if known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub target: Option<String>,
 }

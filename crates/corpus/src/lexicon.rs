@@ -1,12 +1,12 @@
-//! Which words a word becomes: a table learnt from sentence pairs alone.
+//! Word translation probabilities, learned from sentence pairs alone.
 //!
-//! This is the first of the models of Brown et al. (1993). Every target word of a pair comes from one
-//! of its source words, and which one is unknown, so its count is shared among them in proportion to
-//! what the table says so far:
+//! This is IBM model 1 (Brown et al., 1993). Every target word of a pair comes from one of its
+//! source words, but it is unknown which one, so its count is shared among them in proportion to
+//! the current table:
 //!
 //! `count(t | s) = sum over pairs of p(t | s) / sum over s' of p(t | s')`
 //!
-//! and the counts, divided by their sum, are the next table.
+//! and the normalised counts are the next table.
 
 use std::collections::HashSet;
 
@@ -15,10 +15,10 @@ use crate::{Error, Result};
 
 /// Rounds after the first, in which all words of a sentence are equally likely.
 const ROUNDS: usize = 4;
-/// Target words per source word that go on after the first round.
+/// Target words per source word that are kept after the first round.
 const KEPT: usize = 400;
 
-/// For each source word its target words, most probable first.
+/// The target words of each source word, most probable first.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Lexicon {
     entries: Vec<Vec<Entry>>,
@@ -53,13 +53,14 @@ impl Lexicon {
         Ok(lexicon)
     }
 
-    /// The target words of a source word, most probable first; none of a word that was never seen.
+    /// The target words of a source word, most probable first; none for an unseen word.
     pub fn entries(&self, source: u32) -> &[Entry] {
         self.entries.get(source as usize).map_or(&[], Vec::as_slice)
     }
 
-    /// All words of a sentence are equally likely. Word by word, so that the sums of one word alone
-    /// are held; of those the likeliest are kept, in the order of the words.
+    /// The first round, in which all words of a sentence are equally likely. It goes word by word,
+    /// so that only the sums of one word are in memory; the most likely are kept, in the order of
+    /// the words.
     fn first_round(pairs: &TokenStore) -> Self {
         let mut sentences_of: Vec<Vec<u32>> = vec![Vec::new(); pairs.vocabulary_size(Side::Source)];
         let mut tokens = Vec::new();
@@ -137,7 +138,7 @@ fn load(pairs: &TokenStore, side: Side, sentence: usize, tokens: &mut Vec<u32>) 
     pairs.append(side, sentence, tokens);
 }
 
-/// Makes the probabilities add up to one, and forgets what has none.
+/// Normalises the probabilities to sum to one, and drops zeros.
 fn normalise(entries: &mut Vec<Entry>) {
     let sum: f32 = entries.iter().map(|entry| entry.probability).sum();
     entries.retain(|entry| entry.probability > 1e-7 * sum);
@@ -170,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn words_that_stand_together_are_told_apart_by_where_they_do_not() {
+    fn cooccurring_words_are_disambiguated() {
         // "the house", "the book", "a book": Brown et al.'s example of how counts settle.
         let (the, house, book, a) = (5, 6, 7, 8);
         let (das, haus, buch, ein) = (5, 9, 6, 7);

@@ -1,7 +1,7 @@
-//! Documents in, tokens out: everything of abridge that touches text and knows no tensors.
+//! Documents in, tokens out: everything in abridge that handles text, without tensors.
 //!
 //! A [`Document`] is a list of [`Segment`]s (usually sentences) whose order matters, because a
-//! context-aware model translates each one with a memory of those before it.
+//! context-aware model translates each one with a memory of the preceding ones.
 
 #![forbid(unsafe_code)]
 #![warn(clippy::print_stderr, clippy::print_stdout)]

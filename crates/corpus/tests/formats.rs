@@ -1,4 +1,4 @@
-//! Files as users have them: compressed, archived, damaged, with and without names that help.
+//! Files as users have them: compressed, archived, damaged, with and without telling names.
 
 #![expect(clippy::unwrap_used, reason = "helpers of tests fail like tests")]
 
@@ -78,7 +78,7 @@ fn compressed_sides_with_document_ids_beside_them() {
 }
 
 #[test]
-fn given_document_ids_come_before_found_ones() {
+fn given_document_ids_take_precedence_over_found_ones() {
     let directory = Directory::new();
     let source = directory.write("train.en", "a\nb\n");
     directory.write("train.docids", "x\nx\n");
@@ -87,7 +87,7 @@ fn given_document_ids_come_before_found_ones() {
     assert_eq!(read(&input).unwrap().documents.len(), 2);
     let source = directory.write("a.jsonl", "{\"source\":[]}\n");
     let text = message(&Input { docids: Some(docids), ..Input::new(source) });
-    assert!(text.contains("document ids belong to lines, not to jsonl"), "{text}");
+    assert!(text.contains("document ids are for the format lines, not for jsonl"), "{text}");
 }
 
 #[test]
@@ -112,7 +112,7 @@ fn iwslt_straight_from_the_archive() {
     assert_eq!(written(&corpus), xml.as_bytes());
 
     let text = message(&Input::new(&path));
-    assert!(text.contains("is an archive of several files; name the member behind it"), "{text}");
+    assert!(text.contains("is an archive of several files; append the name of"), "{text}");
     let text = message(&Input::new(member("train.tags.en-fr.en")));
     assert!(text.contains("no member train.tags.en-fr.en; it holds en-de/README"), "{text}");
     directory.write("en-de.tgz", &archive[..archive.len() / 2]);
@@ -156,7 +156,7 @@ fn segments_know_their_lines() {
 }
 
 #[test]
-fn translations_must_fit() {
+fn counts_of_translations_are_checked() {
     let directory = Directory::new();
     let corpus = read(&Input::new(directory.write("a.en", "a\nb\n\nc\n"))).unwrap();
     let mut out = Vec::new();
@@ -168,7 +168,7 @@ fn translations_must_fit() {
     assert!(out.is_empty(), "nothing is written before the counts are checked");
 }
 
-/// A pipe whose reader has gone.
+/// A pipe whose reader is gone.
 struct Closed;
 
 impl Write for Closed {
@@ -191,7 +191,7 @@ fn a_closed_pipe_can_be_told_from_other_errors() {
 }
 
 proptest! {
-    /// No file makes a reader panic, whichever format it is said to have.
+    /// No file makes a reader panic, whatever its declared format.
     #[test]
     fn arbitrary_bytes_never_panic(
         bytes in prop::collection::vec(any::<u8>(), 0..400),

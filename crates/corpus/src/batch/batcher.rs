@@ -69,7 +69,7 @@ impl Batcher {
         &self.store
     }
 
-    /// The batches of an epoch; the same for the same seed and epoch, always.
+    /// The batches of an epoch; always the same for the same seed and epoch.
     pub fn plan(&self, epoch: u64) -> BatchPlan {
         match (self.settings.order, &self.composition) {
             (Order::Runs { run_length }, _) => {
@@ -113,7 +113,7 @@ impl Batcher {
         batch
     }
 
-    /// Adds a sentence of the store with its end.
+    /// Adds a sentence of the store with its end token.
     fn push(&self, side: Side, sentence: usize, sequences: &mut Packed) {
         sequences.push_with(|tokens| {
             self.store.append(side, sentence, tokens);

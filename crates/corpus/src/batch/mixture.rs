@@ -1,14 +1,14 @@
-//! In which shares the corpora of a training run are mixed, and when that changes.
+//! The shares of the corpora in a training run, and when they change.
 
 use crate::{Error, Result};
 
-/// Shares of corpora, first these, then those.
+/// Shares of corpora, phase by phase.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Mixture {
     phases: Vec<Phase>,
 }
 
-/// Shares for a time.
+/// The shares of one phase.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Phase {
     /// The last update with these shares; the last phase never ends.
@@ -23,7 +23,7 @@ impl Mixture {
         Self::new(vec![Phase { until: None, weights }])
     }
 
-    /// Phases, which must follow each other and give some corpus a weight.
+    /// A mixture of phases, which must be in order and each give some corpus a positive weight.
     pub fn new(phases: Vec<Phase>) -> Result<Self> {
         let wrong = |problem: String, remedy: &str| Err(Error::new(problem).remedy(remedy));
         let count = phases.first().map_or(0, |phase| phase.weights.len());
@@ -39,7 +39,7 @@ impl Mixture {
             if let Some(weight) = phase.weights.iter().find(|w| !w.is_finite() || **w < 0.0) {
                 return wrong(
                     format!("a weight of phase {number} of the mixture is {weight}"),
-                    "weights are finite and 0 or more",
+                    "weights must be finite and 0 or more",
                 );
             }
             if phase.weights.iter().all(|&weight| weight == 0.0) {
@@ -52,13 +52,13 @@ impl Mixture {
                 Some(until) if until <= last => {
                     return wrong(
                         format!("phase {number} of the mixture ends at update {until}"),
-                        "let each phase end after the one before it",
+                        "each phase must end after the previous one",
                     );
                 }
                 None if number < phases.len() => {
                     return wrong(
                         format!("phase {number} of the mixture has no end, but others follow"),
-                        "say with `until` after which update it ends",
+                        "set `until` to its last update",
                     );
                 }
                 until => last = until.unwrap_or(u64::MAX),
@@ -70,8 +70,8 @@ impl Mixture {
         Ok(Self { phases })
     }
 
-    /// The weights for the sizes of corpora at a temperature: size to the power of 1 / temperature,
-    /// so 1 keeps the shares of the text itself and infinity makes all equal.
+    /// Weights for corpora of the given sizes at a temperature: size to the power of
+    /// 1 / temperature, so 1 keeps the corpora in proportion and infinity makes all equal.
     pub fn by_size(sizes: &[usize], temperature: f64) -> Vec<f64> {
         // Relative to the largest, so that no power overflows.
         let largest = sizes.iter().copied().max().unwrap_or(0).max(1) as f64;
@@ -98,7 +98,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn phases_follow_each_other() {
+    fn phases_must_be_in_order() {
         let phase = |until, weights: &[f64]| Phase { until, weights: weights.to_vec() };
         let mixture =
             Mixture::new(vec![phase(Some(10), &[1.0, 0.0]), phase(Some(20), &[0.5, 0.5])]).unwrap();

@@ -1,13 +1,13 @@
 //! Training batches out of a token store: plain data, no tensors, no padding.
 //!
-//! A [`Sampler`] draws batches out of one corpus or a [`Mixture`] of several, without end, and can
-//! start again from a saved [`Position`]; a [`Batcher`] plans a whole epoch of a split
+//! A [`Sampler`] draws batches from one corpus or a [`Mixture`] of several, without end, and can
+//! resume from a saved [`Position`]; a [`Batcher`] plans a whole epoch of a split
 //! ([`Batcher::plan`]) and builds any batch of it ([`Batcher::build`]). Two orders exist, see
 //! [`Order`]:
 //!
-//! * **runs**: consecutive sentences of many documents. A sentence is encoded once however many of
-//!   its followers look back at it; only the few sentences before a run's start come on top.
-//! * **shuffled**: single sentences of similar size, as the paper's training had them.
+//! * **runs**: consecutive sentences of many documents. A sentence is encoded once no matter how
+//!   many others use it as context; only the few context sentences before a run are extra.
+//! * **shuffled**: single sentences of similar size, as in the paper's training.
 //!
 //! Either way a [`Batch`](abridge_base::Batch) holds each distinct source sentence once and says by
 //! index which of them is a target's own source and which are its context.
@@ -28,16 +28,16 @@ pub use mixture::{Mixture, Phase};
 pub use plan::{BatchPlan, PlannedBatch};
 pub use sampler::{CorpusPosition, Position, Sampler};
 
-/// In which order an epoch goes through the corpus.
+/// The order in which an epoch goes through the corpus.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", tag = "order")]
 pub enum Order {
-    /// Runs of at most `run_length` consecutive sentences, cut at other places in every epoch.
+    /// Runs of at most `run_length` consecutive sentences, cut at different places in every epoch.
     Runs {
         /// Longer runs encode fewer sentences twice; shorter ones mix documents better.
         run_length: usize,
     },
-    /// Single sentences, batched by size as the published code does it.
+    /// Single sentences, batched by size as in the published code.
     ///
     /// Context counts against the budget, batches are made once, and each epoch only shuffles
     /// their order.
@@ -65,13 +65,13 @@ impl Order {
 /// How batches are made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BatchSettings {
-    /// Which of the sentences before stands in which slot, and whether the memory holds their
-    /// translations, too.
+    /// Which preceding sentence is in which slot, and whether the memory also holds their
+    /// translations.
     pub layout: MemoryLayout,
     /// The budget: for runs, source tokens and target tokens each stay within it; for shuffled
-    /// batches, sentences × largest size. A sentence that is larger alone gets a batch of its own.
+    /// batches, sentences × largest size. A single sentence that exceeds it gets its own batch.
     pub max_tokens: usize,
-    /// Where all randomness comes from.
+    /// The seed of all randomness.
     pub seed: u64,
     /// Runs or single sentences.
     pub order: Order,

@@ -1,12 +1,12 @@
-//! A random order of any number of things without a list of them.
+//! A random permutation that is computed without storing it.
 
 use abridge_base::random::{Random, mix};
 
-/// Rounds of the network; four already look random to every test of the field.
+/// Rounds of the network; four already pass common statistical tests.
 const ROUNDS: usize = 6;
 
-/// A permutation of `0..count` that is computed place by place: a Feistel network over the next
-/// power of four, walked until it lands below `count` (fewer than four steps on average).
+/// A permutation of `0..count` that is computed element by element: a Feistel network over the next
+/// power of four, applied until the result is below `count` (fewer than four steps on average).
 #[derive(Clone, Debug)]
 pub struct Permutation {
     count: u64,
@@ -15,7 +15,7 @@ pub struct Permutation {
 }
 
 impl Permutation {
-    /// The permutation that a key names.
+    /// The permutation for a key.
     pub fn new(count: usize, key: &[u64]) -> Self {
         let bits = usize::BITS - count.saturating_sub(1).leading_zeros();
         let mut random = Random::keyed(key);
@@ -26,13 +26,13 @@ impl Permutation {
         }
     }
 
-    /// What stands at a place.
+    /// The element at an index.
     ///
     /// # Panics
-    /// If there is no such place.
+    /// If the index is out of bounds.
     pub fn at(&self, place: usize) -> usize {
         let mut number = place as u64;
-        assert!(number < self.count, "there is no place {place} among {}", self.count);
+        assert!(number < self.count, "index {place} is out of bounds for {}", self.count);
         loop {
             number = self.encrypt(number);
             if number < self.count {
@@ -68,7 +68,7 @@ mod tests {
     }
 
     #[test]
-    fn every_place_is_reached_about_equally_often() {
+    fn elements_are_uniformly_distributed() {
         let mut counts = [[0_u32; 5]; 5];
         for seed in 0..10_000 {
             let permutation = Permutation::new(5, &[seed]);

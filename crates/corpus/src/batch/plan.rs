@@ -12,6 +12,6 @@ pub struct PlannedBatch {
 pub struct BatchPlan {
     /// The batches in the order in which they are trained on.
     pub batches: Vec<PlannedBatch>,
-    /// Sentences that no batch contains because they are too long; only shuffled batches drop any.
+    /// Sentences left out because they are too long; only shuffled batches drop any.
     pub dropped: Vec<usize>,
 }

@@ -1,8 +1,8 @@
 //! Encode-once batches: runs of consecutive sentences, shuffled, and packed up to the budget.
 //!
-//! A large corpus is gone through in *windows* of about a million sentences: a random share of its
-//! documents, whose runs are shuffled together. So no list of all sentences is ever made, and a run
-//! of training that is resumed plans one window and no more.
+//! A large corpus is processed in *windows* of about a million sentences: a random subset of its
+//! documents, whose runs are shuffled together. So no list of all sentences is ever made, and a
+//! resumed training run plans only one window.
 
 use std::ops::Range;
 
@@ -13,19 +13,19 @@ use super::permutation::Permutation;
 use super::plan::{BatchPlan, PlannedBatch};
 use crate::store::{Side, TokenStore};
 
-/// Tells this use of the seed from others.
+/// Distinguishes this use of the seed from others.
 const PURPOSE: u64 = 1;
-/// The order of documents of corpora of several windows.
+/// The key for the order of documents in corpora of several windows.
 const DOCUMENTS: u64 = 4;
-/// Sentences of a window, about.
+/// The approximate number of sentences in a window.
 const WINDOW: usize = 1 << 20;
 
-/// Tokens that a run needs on each side, `</s>` included.
+/// Tokens that a run needs on each side, including `</s>`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Cost {
-    /// Of the sentences and of those before them that are context.
+    /// Tokens of the sentences and of their context before the run.
     pub source: usize,
-    /// Of the translations.
+    /// Tokens of the translations.
     pub target: usize,
 }
 
@@ -46,7 +46,7 @@ pub struct Run {
     pub cost: Cost,
 }
 
-/// Some documents of a store that follow each other: all of them, or a corpus among others.
+/// Consecutive documents of a store: all of them, or those of one corpus among several.
 #[derive(Clone, Debug)]
 pub struct Documents<'a> {
     pub store: &'a TokenStore,
@@ -137,9 +137,9 @@ pub fn plan(
     plan
 }
 
-/// Cuts a document into runs that each fit the budget, as far as single sentences do.
+/// Cuts a document into runs that fit the budget, unless a single sentence exceeds it.
 ///
-/// The first run has a random length, so that other sentences start a run in every epoch.
+/// The first run has a random length, so that different sentences start a run in every epoch.
 fn cut(
     store: &TokenStore,
     settings: &BatchSettings,

@@ -1,4 +1,4 @@
-//! Draws the batches of a training run, without end, out of one corpus or several.
+//! Draws the batches of a training run, without end, from one corpus or several.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -12,25 +12,25 @@ use super::{BatchSettings, Batcher, Mixture, Order};
 use crate::store::{Side, TokenStore};
 use crate::{Error, Result};
 
-/// A place between two batches: what a checkpoint saves.
+/// A position between two batches, as saved in a checkpoint.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Position {
-    /// The epoch, counted from 0; of several corpora, how often each was seen at least.
+    /// The epoch, counted from 0; for several corpora, the smallest number of passes over any.
     pub epoch: u64,
-    /// How many batches of it are done; of several corpora, how many in all.
+    /// How many batches of the epoch are done; for several corpora, how many in total.
     pub batch: usize,
     /// The phase of the mixture.
     #[serde(default)]
     pub phase: usize,
-    /// Where each corpus is; empty before the first batch.
+    /// The position in each corpus; empty before the first batch.
     #[serde(default)]
     pub corpora: Vec<CorpusPosition>,
 }
 
-/// Where a training run is in one of its corpora.
+/// The position of a training run in one of its corpora.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CorpusPosition {
-    /// The name of the corpus; empty for the only one of a directory.
+    /// The name of the corpus; empty if the data has only one.
     pub name: String,
     /// The epoch of this corpus, counted from 0.
     pub epoch: u64,
@@ -40,18 +40,18 @@ pub struct CorpusPosition {
     pub run: usize,
     /// Target tokens drawn since the phase of the mixture began.
     pub drawn: u64,
-    /// Target tokens drawn since the training began, each `</s>` included.
+    /// Target tokens drawn since the training began, including each `</s>`.
     pub tokens: u64,
     /// Sentences drawn since the training began.
     pub sentences: u64,
 }
 
-/// Draws batches: by the runs of one corpus, epoch after epoch, by those of several corpora in the
-/// shares of a [`Mixture`], or by a fixed composition ([`Order::Shuffled`]).
+/// Draws batches: from the runs of one corpus, epoch after epoch, from those of several corpora in
+/// the shares of a [`Mixture`], or from a fixed composition ([`Order::Shuffled`]).
 ///
-/// What comes next depends on the position, the update and the settings alone. The corpus of the
-/// next run is the one that is furthest behind its share, so shares hold within a run's length at
-/// any time.
+/// The next batch depends only on the position, the update and the settings. The next run comes
+/// from the corpus that is furthest behind its share, so at any time shares are exact up to the
+/// length of a run.
 #[derive(Debug)]
 pub struct Sampler {
     batcher: Batcher,
@@ -72,7 +72,7 @@ struct Corpus {
 }
 
 impl Sampler {
-    /// A sampler over corpora that share their vocabularies, one weight of the mixture for each.
+    /// A sampler over corpora that share their vocabularies, with one weight in the mixture each.
     pub fn new(
         corpora: Vec<(String, TokenStore)>,
         mixture: Mixture,
@@ -110,7 +110,7 @@ impl Sampler {
         Ok(Self { batcher, corpora: parts, mixture, plan: None })
     }
 
-    /// Whether there are several corpora, so that there is no end of an epoch.
+    /// Whether there are several corpora, so that there are no epochs.
     pub fn is_mixed(&self) -> bool {
         self.corpora.len() > 1
     }
@@ -120,12 +120,12 @@ impl Sampler {
         self.corpora.iter().map(|corpus| corpus.name.as_str())
     }
 
-    /// Sentences that no batch holds because they are too long; only shuffled batches drop any.
+    /// Sentences left out because they are too long; only shuffled batches drop any.
     pub fn dropped(&self) -> usize {
         self.plan.as_ref().map_or(0, |(_, plan)| plan.dropped.len())
     }
 
-    /// How many passes over each corpus a position stands for: epochs, with a fraction.
+    /// The number of passes over each corpus up to a position, as a fraction.
     pub fn passes(&self, position: &Position) -> Vec<f64> {
         let passes = position.corpora.iter().zip(&self.corpora).map(|(place, corpus)| {
             let range = corpus.documents.clone();
@@ -140,8 +140,8 @@ impl Sampler {
         self.batcher.build(planned)
     }
 
-    /// The batches of an epoch: exact for one corpus that is planned at once, otherwise about as
-    /// many as all tokens of all corpora fill.
+    /// The number of batches in an epoch: exact for one corpus that is planned at once, otherwise
+    /// an estimate from the tokens of all corpora.
     pub fn batches_in_epoch(&self) -> usize {
         let order = self.batcher.settings().order;
         let at_once = matches!(self.corpora.as_slice(), [Corpus { windows: 1, .. }]);
@@ -154,7 +154,7 @@ impl Sampler {
         tokens.div_ceil(self.batcher.settings().max_tokens).max(1)
     }
 
-    /// Whether every batch of the epoch is done; never of several corpora.
+    /// Whether every batch of the epoch is done; never for several corpora.
     pub fn is_epoch_done(&self, position: &Position) -> bool {
         match (&self.plan, position.corpora.as_slice()) {
             (Some((epoch, plan)), _) => {
@@ -165,7 +165,7 @@ impl Sampler {
         }
     }
 
-    /// The next batch; `position` moves on. Of one corpus, a batch ends with its epoch.
+    /// The next batch; advances `position`. With one corpus, no batch crosses the end of an epoch.
     pub fn next(&mut self, position: &mut Position, update: u64) -> PlannedBatch {
         match self.batcher.settings().order {
             Order::Runs { run_length } => {
@@ -176,8 +176,8 @@ impl Sampler {
         }
     }
 
-    /// Makes a position one of these corpora: that of a new run, or of one that was begun with
-    /// other corpora or by an older program.
+    /// Converts a position to these corpora, whether it is that of a new run, of one begun with
+    /// other corpora, or of one saved by an older version.
     pub fn enter(&mut self, position: &mut Position) {
         let Order::Runs { run_length } = self.batcher.settings().order else {
             self.plan = Some((position.epoch, self.batcher.plan(position.epoch)));
@@ -247,7 +247,7 @@ impl Sampler {
         batch
     }
 
-    /// The runs of a window, which are kept until another is asked for.
+    /// The runs of a window, cached until another window is requested.
     fn runs(&mut self, corpus: usize, epoch: u64, window: usize, run_length: usize) -> &[Run] {
         let corpus = &mut self.corpora[corpus];
         let loaded = corpus.loaded.take().filter(|(which, _)| *which == (epoch, window));
@@ -277,7 +277,7 @@ impl Sampler {
     }
 }
 
-/// The corpus whose share of what was drawn is smallest beside its weight.
+/// The corpus with the smallest drawn share relative to its weight.
 fn furthest_behind(places: &[CorpusPosition], weights: &[f64]) -> usize {
     let drawn = |corpus: usize| places[corpus].drawn as f64 / weights[corpus];
     (0..places.len())
@@ -312,7 +312,7 @@ mod tests {
     }
 
     #[test]
-    fn shares_are_those_asked_for_and_every_corpus_is_gone_through_evenly() {
+    fn shares_match_the_weights_and_each_corpus_is_used_evenly() {
         let mut sampler = sampler(Mixture::constant(vec![1.0, 3.0]).unwrap());
         let mut position = Position::default();
         let mut seen = vec![0; 65 * 7];
@@ -334,7 +334,7 @@ mod tests {
     }
 
     #[test]
-    fn a_phase_takes_over_at_its_update_and_holds_its_own_shares() {
+    fn a_phase_begins_at_its_update_and_has_its_own_shares() {
         let phases = vec![
             Phase { until: Some(50), weights: vec![1.0, 0.0] },
             Phase { until: None, weights: vec![0.5, 0.5] },
@@ -355,7 +355,7 @@ mod tests {
     }
 
     #[test]
-    fn a_saved_position_goes_on_with_the_same_batches() {
+    fn a_saved_position_continues_with_the_same_batches() {
         let phases = vec![
             Phase { until: Some(9), weights: vec![2.0, 1.0] },
             Phase { until: None, weights: vec![1.0, 5.0] },
@@ -377,7 +377,7 @@ mod tests {
     }
 
     #[test]
-    fn impossible_mixtures_are_refused() {
+    fn rejects_impossible_mixtures() {
         let order = Order::published();
         let mixture = || Mixture::constant(vec![1.0, 1.0]).unwrap();
         let error = Sampler::new(corpora(), mixture(), settings(1, 500, order)).unwrap_err();

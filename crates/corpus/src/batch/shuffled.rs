@@ -1,6 +1,6 @@
 //! The paper's batches: single sentences of similar size, whatever their documents.
 //!
-//! The size of an example counts its context, although list models encode the context apart:
+//! The size of an example includes its context, although list models encode the context separately:
 //! source = own length + Σ over its context (length + 1) + 1, target = length + 1, both lengths with
 //! `</s>`; the size is the larger. So a larger context makes smaller batches and more updates, as
 //! in the published experiments. The random order is not that of fairseq's generator.
@@ -64,7 +64,7 @@ pub fn compose(
     for sentence in kept {
         let largest = open.iter().chain([&sentence]).map(|&s| sizes[s].larger()).max().unwrap_or(0);
         if !open.is_empty() && (open.len() + 1) * largest > settings.max_tokens {
-            // What is left over after the last full multiple goes on into the next batch.
+            // The remainder after the last full multiple goes into the next batch.
             let full =
                 if open.len() < multiple { open.len() } else { open.len() / multiple * multiple };
             let rest = open.split_off(full);

@@ -1,4 +1,4 @@
-//! No sentence lost, none seen twice, nothing random that was not asked for.
+//! No sentence is lost or seen twice, and results depend only on the seed.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -10,8 +10,8 @@ use proptest::prelude::*;
 use super::*;
 use crate::store::{EncodedSide, Side, StoreContent, TokenStore};
 
-/// A corpus of documents of (source length, target length); every source token says which sentence
-/// it belongs to.
+/// A corpus of documents of (source length, target length); every source token identifies its
+/// sentence.
 pub fn store(documents: &[Vec<(usize, usize)>]) -> Arc<TokenStore> {
     Arc::new(store_of(documents))
 }
@@ -39,7 +39,7 @@ pub fn settings(context_size: usize, max_tokens: usize, order: Order) -> BatchSe
     BatchSettings { layout, max_tokens, seed: 7, order }
 }
 
-/// A document-start pattern that all tests of fixed expectation share.
+/// Two documents that the tests with fixed expectations share.
 fn two_documents() -> Arc<TokenStore> {
     store(&[vec![(2, 3), (1, 1), (4, 2)], vec![(3, 3), (2, 2)]])
 }
@@ -112,7 +112,7 @@ fn published_batches_are_multiples_and_never_exceed_the_budget() {
 }
 
 #[test]
-fn impossible_settings_are_refused() {
+fn rejects_impossible_settings() {
     let store = two_documents();
     let refuse = |settings: BatchSettings, reason: &str| {
         let error = Batcher::new(Arc::clone(&store), settings).unwrap_err().to_string();
@@ -184,7 +184,7 @@ proptest! {
             let batch = batcher.build(&planned);
             let sentences = &batch.source.sentences;
             prop_assert_eq!(batch.source.examples.len(), planned.sentences.len());
-            // Each distinct sentence once. Empty ones all look the same, so count the others.
+            // Each distinct sentence once. Empty ones cannot be told apart, so count the others.
             let named: Vec<u32> =
                 sentences.iter().map(|tokens| tokens[0]).filter(|&token| token != END).collect();
             prop_assert_eq!(named.iter().collect::<BTreeSet<_>>().len(), named.len());
@@ -234,7 +234,7 @@ proptest! {
         }
         let saved = serde_json::to_string(&position).unwrap();
         let mut saved: Position = serde_json::from_str(&saved).unwrap();
-        // As positions were before there were several corpora.
+        // The old format of positions, before there could be several corpora.
         let mut older =
             Position { epoch: saved.epoch, batch: saved.batch, ..Position::default() };
         let (mut resumed, mut from_older) = (sampler(), sampler());

@@ -6,17 +6,17 @@ use std::path::{Component, Path, PathBuf};
 use super::file::decompress;
 use crate::{Error, Result};
 
-/// An archive in an archive in an archive is as deep as any published corpus goes.
+/// No published corpus nests archives more deeply.
 const DEEPEST_NESTING: usize = 3;
 /// How many names an error lists.
 const LISTED_MEMBERS: usize = 12;
 
-/// Whether the bytes are a tar archive: its mark stands at a fixed place in the first block.
+/// Whether the bytes are a tar archive: its magic is at a fixed place in the first block.
 pub(super) fn is_archive(bytes: &[u8]) -> bool {
     bytes.get(257..262) == Some(b"ustar".as_slice())
 }
 
-/// The content of `member`, named in full or by its last components; the path may go on through an
+/// The content of `member`, named in full or by its last components; the path may lead through an
 /// archive that is itself a member.
 pub(super) fn member(bytes: &[u8], archive: &Path, member: &Path) -> Result<Vec<u8>> {
     find(bytes, archive, member, DEEPEST_NESTING)
@@ -53,11 +53,11 @@ fn find(bytes: &[u8], archive: &Path, member: &Path, nesting: usize) -> Result<V
     Err(Error::new(problem).in_file(archive).remedy(choose_from(bytes)))
 }
 
-/// Archives come in blocks of this size.
+/// The block size of archives.
 const BLOCK: u64 = 512;
 
-/// Refuses an archive that was cut off, wherever: all of every member is there, and behind the last
-/// one the block of zeros that ends an archive.
+/// Detects any truncation: all members must be complete and followed by the block of zeros that
+/// ends an archive.
 fn check_end(bytes: &[u8], archive: &Path) -> Result<()> {
     let mut end = 0;
     let mut reader = tar::Archive::new(bytes);
@@ -75,7 +75,7 @@ fn check_end(bytes: &[u8], archive: &Path) -> Result<()> {
     let last = bytes.get(end as usize..).and_then(|rest| rest.get(..BLOCK as usize));
     match last {
         Some(block) if block.iter().all(|&byte| byte == 0) => Ok(()),
-        _ => Err(cut(archive, "the mark at its end is missing")),
+        _ => Err(cut(archive, "the end marker is missing")),
     }
 }
 
@@ -83,10 +83,10 @@ fn cut(archive: &Path, how: &str) -> Error {
     damaged(archive, std::io::Error::new(std::io::ErrorKind::UnexpectedEof, how))
 }
 
-/// The error for an archive that was named without one of its members.
+/// The error for an archive named without a member.
 pub(super) fn member_missing(bytes: &[u8], archive: &Path) -> Error {
     Error::new("is an archive of several files").in_file(archive).remedy(format!(
-        "name the member behind it, as in {}/NAME; {}",
+        "append the name of a member, as in {}/NAME; {}",
         archive.display(),
         choose_from(bytes)
     ))
@@ -178,16 +178,16 @@ mod tests {
     fn an_archive_alone_lists_its_members() {
         let archive = tar_of(&[("x/train.en", b"one\n")]);
         let message = member_missing(&archive, Path::new("a.tar")).to_string();
-        assert!(message.contains("name the member behind it, as in a.tar/NAME"), "{message}");
+        assert!(message.contains("append the name of a member, as in a.tar/NAME"), "{message}");
         assert!(message.contains("x/train.en"), "{message}");
     }
 
     #[test]
-    fn an_archive_that_was_cut_anywhere_is_refused() {
+    fn a_truncated_archive_is_rejected_wherever_it_was_cut() {
         let lines = "a line of text\n".repeat(100);
         let whole = tar_of(&[("a", lines.as_bytes()), ("b", b"more")]);
         assert_eq!(get(&whole, "a").unwrap(), lines.as_bytes());
-        // The padding behind the first block of zeros carries nothing.
+        // The padding after the first block of zeros carries no data.
         let needed = whole.len() - 512;
         for length in (0..needed).step_by(64).chain([needed - 1]) {
             assert!(get(&whole[..length], "a").is_err(), "{length} of {} bytes", whole.len());

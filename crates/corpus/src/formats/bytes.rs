@@ -1,4 +1,4 @@
-//! The bytes of a file as they come, decompressed on the way: nothing of it is kept.
+//! The bytes of a file as a stream, decompressed on the fly; nothing is kept in memory.
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
@@ -13,10 +13,10 @@ use crate::{Error, Result};
 /// Bytes that are read at a time.
 const BLOCK: usize = 1 << 18;
 
-/// The name that stands for standard input.
+/// The file name that means standard input.
 pub const STANDARD_INPUT: &str = "-";
 
-/// A reader, and the kind of compression that it undoes, for errors.
+/// A reader, and the compression that it decodes, for errors.
 pub(super) struct Bytes {
     pub reader: Box<dyn BufRead + Send>,
     pub compression: Option<&'static str>,
@@ -30,7 +30,7 @@ pub(super) fn open(path: &Path, read: &Arc<AtomicU64>) -> Result<Bytes> {
     } else if path.is_file() {
         Box::new(File::open(path).map_err(failed)?)
     } else {
-        // A member of an archive, or an error that says what is wrong.
+        // A member of an archive, or a precise error.
         let text = TextFile::read(path)?.text;
         return Ok(Bytes { reader: Box::new(io::Cursor::new(text)), compression: None });
     };
@@ -45,7 +45,7 @@ pub(super) fn open(path: &Path, read: &Arc<AtomicU64>) -> Result<Bytes> {
         let frames = Frames { state: Some(State::Between(source)) };
         (Box::new(BufReader::with_capacity(BLOCK, Sticky::new(frames))), Some("Zstandard"))
     } else if path.extension().is_some_and(|ending| ending == "gz" || ending == "zst") {
-        // The error says so.
+        // For its error message.
         TextFile::read(path)?;
         (Box::new(raw), None)
     } else {
@@ -58,7 +58,7 @@ pub(super) fn open(path: &Path, read: &Arc<AtomicU64>) -> Result<Bytes> {
     Ok(Bytes { reader, compression })
 }
 
-/// Says again what went wrong whenever it is read on: after an error, a decoder may claim its end.
+/// Repeats an error on every further read: after an error, a decoder may report the end of file.
 struct Sticky<R> {
     inner: R,
     problem: Option<(io::ErrorKind, String)>,
@@ -96,15 +96,15 @@ impl<R: Read> Read for Counted<R> {
     }
 }
 
-/// Bytes of which the next ones can be looked at.
+/// A byte source with lookahead.
 struct Source {
-    /// What was looked at and not yet read.
+    /// Bytes that were peeked but not yet read.
     ahead: Vec<u8>,
     inner: Box<dyn BufRead + Send>,
 }
 
 impl Source {
-    /// The next bytes: so many, or all that are left.
+    /// The next `count` bytes, or all that are left.
     fn peek(&mut self, count: usize) -> io::Result<&[u8]> {
         while self.ahead.len() < count {
             let block = self.inner.fill_buf()?;
@@ -118,7 +118,7 @@ impl Source {
         Ok(&self.ahead)
     }
 
-    /// Reads so many bytes and forgets them.
+    /// Reads and discards `count` bytes.
     fn skip(&mut self, count: u64) -> io::Result<()> {
         if io::copy(&mut self.take(count), &mut io::sink())? < count {
             return Err(damaged("it is cut off".into()));
@@ -141,7 +141,7 @@ impl Read for Source {
 
 type Decoder = ruzstd::decoding::StreamingDecoder<Source, ruzstd::decoding::FrameDecoder>;
 
-/// The frames of a Zstandard file, one after the other.
+/// A reader of the frames of a Zstandard file.
 struct Frames {
     state: Option<State>,
 }
@@ -154,13 +154,13 @@ enum State {
 /// A frame that is being read.
 struct Frame {
     decoder: Box<Decoder>,
-    /// The size that its header claims.
+    /// The content size in its header.
     content: Option<u64>,
     read: u64,
 }
 
 impl Frame {
-    /// Refuses a frame that ended before all that it promised was there.
+    /// Rejects a frame that ended too early.
     fn check_end(&self) -> Result<(), String> {
         if !self.decoder.decoder.is_finished() {
             return Err("it is cut off".into());
@@ -224,7 +224,7 @@ mod tests {
     }
 
     #[test]
-    fn a_stream_of_zstandard_is_checked_as_a_whole_file_is() {
+    fn streamed_zstandard_is_checked_like_a_whole_file() {
         let frame = include_bytes!("../../tests/fixtures/zstandard/lines.zst");
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("lines.zst");
@@ -247,12 +247,12 @@ mod tests {
     }
 
     #[test]
-    fn frames_without_data_are_skipped_wherever_they_stand() {
+    fn skippable_frames_are_skipped_anywhere() {
         let frame = include_bytes!("../../tests/fixtures/zstandard/lines.zst");
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("lines.zst");
         let text = zstandard::decode(frame, 1 << 24).unwrap();
-        // Longer than what is read at a time, and ending just before a block does.
+        // Longer than a block, and ending just before the end of a block.
         for size in [0, 3, BLOCK - 20, 3 * BLOCK] {
             let mut empty = vec![0x53, 0x2a, 0x4d, 0x18];
             empty.extend((size as u32).to_le_bytes());
@@ -263,13 +263,13 @@ mod tests {
             assert_eq!(TextFile::read(&path).unwrap().text.into_bytes(), text.repeat(2));
             if size > 0 {
                 std::fs::write(&path, &all[..all.len() - 1]).unwrap();
-                assert!(read(&path).is_none(), "a cut in a frame without data, {size}");
+                assert!(read(&path).is_none(), "a cut in a skippable frame, {size}");
             }
         }
     }
 
     #[test]
-    fn a_window_of_terabytes_is_refused_at_the_end_of_a_block_too() {
+    fn rejects_a_window_of_terabytes_even_at_the_end_of_a_block() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("window.zst");
         let size = BLOCK - zstandard::SKIPPABLE_HEADER - 5;

@@ -1,4 +1,4 @@
-//! A corpus: documents, and the layout of the file from which they came.
+//! A corpus: documents, and the layout of the file that they come from.
 
 use std::fmt;
 use std::io::{self, Write};
@@ -19,8 +19,8 @@ pub struct Corpus {
 
 /// What surrounds the segments in the source file.
 pub(super) trait Layout: fmt::Debug + Send + Sync {
-    /// The text of the file, and the place where a segment begins; `index` counts the segments of
-    /// all documents.
+    /// The text of the file, and the offset at which a segment begins; `index` counts the segments
+    /// of all documents.
     fn place(&self, document: usize, index: usize) -> Option<(&str, usize)>;
 
     /// Writes the file with the translations of each document.
@@ -28,7 +28,7 @@ pub(super) trait Layout: fmt::Debug + Send + Sync {
 }
 
 impl Corpus {
-    /// Documents of a format, and what surrounds them.
+    /// Documents of a format, and their layout.
     pub(super) fn new(
         documents: Vec<Document>,
         format: Format,
@@ -37,7 +37,7 @@ impl Corpus {
         Self { documents, format, layout: Arc::new(layout) }
     }
 
-    /// The format from which the documents were read.
+    /// The format that the documents were read from.
     pub fn format(&self) -> Format {
         self.format
     }
@@ -47,7 +47,7 @@ impl Corpus {
         self.documents.iter().map(|document| document.segments.len()).sum()
     }
 
-    /// The line of the source file, counted from 1, at which a segment begins; of JSON lines, the
+    /// The line of the source file, counted from 1, at which a segment begins; for JSON lines, the
     /// line of its document.
     pub fn line(&self, document: usize, segment: usize) -> Option<usize> {
         let before = self.documents.get(..document)?;
@@ -60,8 +60,8 @@ impl Corpus {
     }
 
     /// Writes the translations, one list per document with one text per segment, in the format and
-    /// layout of the source file. Nothing else changes: lines out are lines in. JSON lines have a
-    /// place for translations, so there the source stays and the target is set.
+    /// layout of the source file. Nothing else changes: output lines correspond to input lines.
+    /// JSON lines have a field for translations, so there the source stays and the target is set.
     ///
     /// The counts must be those of the documents as they were read; they are checked before
     /// anything is written.

@@ -1,5 +1,5 @@
 //! ctxPro's sets (Wicks and Post, 2023): sentences whose translation must contain a certain word,
-//! which depends on the sentences before.
+//! which depends on the preceding sentences.
 //!
 //! A set is two files: `NAME.input`, whose lines hold up to nine sentences of context and the
 //! sentence, oldest first, separated by `<eos>`; and `NAME.json`, a list with an object per line.
@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use super::file::{TextFile, without_compression};
 use crate::{Error, Result};
 
-/// What separates the sentences of a line.
+/// Separates the sentences of a line.
 const SEPARATOR: &str = "<eos>";
 
 /// A set of ctxPro.
@@ -27,13 +27,13 @@ pub struct CtxProSet {
 pub struct CtxProItem {
     /// The source sentence.
     pub source: String,
-    /// The source sentences before it, oldest first.
+    /// The preceding source sentences, oldest first.
     pub context: Vec<String>,
-    /// A translation by people.
+    /// A human translation.
     pub reference: String,
-    /// The word that a right translation contains.
+    /// The word that a correct translation contains.
     pub expected: String,
-    /// The rule that the example is of, such as `NOM.FORM+PLUR`.
+    /// The rule that the example tests, such as `NOM.FORM+PLUR`.
     pub rule: String,
     /// The document that it comes from.
     pub document: Option<String>,
@@ -53,7 +53,7 @@ struct Example {
 }
 
 impl CtxProSet {
-    /// Reads a set, of which any of its two files or the beginning of their names is given.
+    /// Reads a set, given either of its two files or their common prefix.
     pub fn read(path: &Path) -> Result<Self> {
         let input = TextFile::read(&part(path, "input"))?;
         let json = TextFile::read(&part(path, "json"))?;
@@ -80,7 +80,7 @@ impl CtxProSet {
             let source = sentences.pop().unwrap_or_default();
             if source != example.source.trim() {
                 return Err(Error::new(format!(
-                    "the last sentence is `{source}`, but that of the example is `{}`",
+                    "the last sentence is `{source}`, but the example has `{}`",
                     example.source
                 ))
                 .in_file(&input.path)
@@ -104,7 +104,7 @@ impl CtxProSet {
 }
 
 impl CtxProSet {
-    /// Keeps the first `count` examples of each rule.
+    /// Keeps the first `most` examples of each rule.
     pub fn keep_per_rule(&mut self, most: usize) {
         let mut counts: BTreeMap<String, usize> = BTreeMap::new();
         self.items.retain(|item| {
@@ -163,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn files_that_do_not_belong_together_are_refused() {
+    fn rejects_files_that_do_not_belong_together() {
         let message = |input: &str, json: &str| written(input, json).unwrap_err().to_string();
         assert!(message("a\nb\n", ONE).contains("2 lines, but"));
         assert!(message("a<eos> Will he come?", ONE).contains("input:1: the last sentence is"));

@@ -1,4 +1,4 @@
-//! Finds the format of a file from its name and its first lines.
+//! Detects the format of a file from its name and its first lines.
 
 use super::Format;
 use super::file::TextFile;
@@ -7,7 +7,7 @@ use crate::Result;
 /// The format of a file that is already read.
 pub(super) fn format(file: &TextFile) -> Result<Format> {
     if let Some(at) = file.text.find('\0') {
-        let remedy = "give a text file; of office and other binary formats, export the text";
+        let remedy = "give a text file; export the text from office and other binary formats";
         return Err(file.error(file.line_at(at), "this is not text").remedy(remedy));
     }
     let name = file.name().to_ascii_lowercase();
@@ -59,7 +59,7 @@ mod tests {
     }
 
     #[test]
-    fn binary_content_is_refused() {
+    fn rejects_binary_content() {
         let file = TextFile { path: "a.docx".into(), text: "PK\n\0".into() };
         assert!(format(&file).unwrap_err().to_string().starts_with("a.docx:2: this is not text"));
     }

@@ -1,7 +1,7 @@
-//! Character references of XML and WebVTT. Only those that stand for one fixed character are known;
-//! nothing can be declared, so nothing can grow.
+//! Character references of XML and WebVTT. Only those for one fixed character are supported;
+//! entities cannot be declared, so nothing can expand without bound.
 
-/// Names that stand for one character. The last three are WebVTT's.
+/// Named references for one character. The last three are WebVTT's.
 const NAMED: &[(&str, char)] = &[
     ("amp", '&'),
     ("lt", '<'),
@@ -16,8 +16,8 @@ const NAMED: &[(&str, char)] = &[
 /// The longest reference, `&#x10FFFF;` with a few leading zeros.
 const LONGEST: usize = 16;
 
-/// Replaces references by their characters. What is no known reference stays as it is: many files
-/// have an unescaped `&`.
+/// Replaces references with their characters. Unknown references are kept: many files have an
+/// unescaped `&`.
 pub(super) fn decode(text: &str) -> String {
     let mut decoded = String::with_capacity(text.len());
     let mut rest = text;
@@ -40,7 +40,7 @@ fn character(name: &str) -> Option<char> {
             Some(digits) => u32::from_str_radix(digits, 16).ok()?,
             None => number.parse().ok()?,
         };
-        // A control character would not survive the way back into XML.
+        // A control character would not survive a round trip through XML.
         return char::from_u32(code).filter(|c| !c.is_control());
     }
     NAMED.iter().find(|(known, _)| *known == name).map(|(_, character)| *character)

@@ -1,7 +1,7 @@
-//! A text file as it comes: plain, gzip or Zstandard, or a member of a tar archive.
+//! A text file: plain, gzip or Zstandard, or a member of a tar archive.
 //!
-//! Compression is recognised by its first bytes, which cannot open a UTF-8 text, so a wrong name
-//! does no harm. A member of an archive is named by a path that goes through the archive:
+//! Compression is recognised by its first bytes, which cannot begin a UTF-8 text, so a wrong name
+//! does no harm. A member of an archive is named by a path through the archive:
 //! `en-de.tgz/train.tags.en-de.en`.
 
 use std::fs::File;
@@ -14,24 +14,25 @@ use abridge_base::files::kind_of_special;
 use super::{archive, zstandard};
 use crate::{Error, Result};
 
-/// The largest file that is read, after decompression. Text is held in memory, and a few bytes of
-/// gzip can otherwise claim any amount of it.
+/// The largest file that is read, after decompression. Text is held in memory, and without a limit
+/// a few bytes of gzip can expand to any amount.
 const LARGEST_FILE: u64 = 8 << 30;
 
-/// The mark that some editors put before the first character of a file.
+/// The byte order mark that some editors write at the start of a file.
 pub(super) const BYTE_ORDER_MARK: &str = "\u{feff}";
 
 pub(super) const GZIP: &[u8] = &[0x1f, 0x8b];
 
-/// A terminal, or whatever else comes through standard input and is no file and no pipe.
+/// The limit for a terminal or anything else on standard input that is neither a file nor a pipe.
 const LARGEST_DEVICE: u64 = 64 << 20;
 
-/// Text compresses to a tenth; what grows more than this is made to fill the memory.
+/// The largest expansion factor. Text compresses to a tenth; more than this is a decompression
+/// bomb.
 const LARGEST_GROWTH: u64 = 200;
-/// This much is no harm, however small it was.
+/// Up to this size, any expansion factor is accepted.
 const HARMLESS: u64 = 64 << 20;
 
-/// The text of a file and the name for error messages.
+/// The text of a file, and its name for error messages.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct TextFile {
     pub path: PathBuf,
@@ -44,7 +45,7 @@ impl TextFile {
         Self::from_bytes(path, read_bytes(path)?)
     }
 
-    /// The text of bytes that are already in memory.
+    /// A text file from bytes that are already in memory.
     pub fn from_bytes(path: &Path, bytes: Vec<u8>) -> Result<Self> {
         let utf16 = bytes.starts_with(&[0xff, 0xfe]) || bytes.starts_with(&[0xfe, 0xff]);
         match String::from_utf8(bytes) {
@@ -66,13 +67,13 @@ impl TextFile {
         without_compression(&name).to_owned()
     }
 
-    /// The length of the byte order mark, where there is one.
+    /// The length of the byte order mark, or 0.
     pub fn start(&self) -> usize {
         if self.text.starts_with(BYTE_ORDER_MARK) { BYTE_ORDER_MARK.len() } else { 0 }
     }
 
-    /// The byte ranges of the lines, without their line ends (`\n` or `\r\n`) and without the byte
-    /// order mark. A last line counts whether or not it ends.
+    /// The byte ranges of the lines, without line endings (`\n` or `\r\n`) and the byte order mark.
+    /// The last line counts even if it is not terminated.
     pub fn lines(&self) -> Vec<Range<usize>> {
         let mut lines = Vec::new();
         let mut start = self.start();
@@ -97,7 +98,7 @@ impl TextFile {
     }
 }
 
-/// Counts lines while going forward through a text.
+/// Counts lines while moving forward through a text.
 #[derive(Debug, Default)]
 pub(super) struct LineCounter {
     offset: usize,
@@ -105,7 +106,7 @@ pub(super) struct LineCounter {
 }
 
 impl LineCounter {
-    /// The line, counted from 1, of a place that is not before the last one asked for.
+    /// The line, counted from 1, at `offset`, which must not be before that of the last call.
     pub fn line_at(&mut self, text: &str, offset: usize) -> usize {
         let offset = offset.clamp(self.offset, text.len().max(self.offset));
         self.newlines += count_newlines(&text.as_bytes()[self.offset..offset]);
@@ -114,14 +115,14 @@ impl LineCounter {
     }
 }
 
-/// A file name without the ending of its compression.
+/// A file name without its compression suffix.
 pub(super) fn without_compression(name: &str) -> &str {
     name.strip_suffix(".gz").or_else(|| name.strip_suffix(".zst")).unwrap_or(name)
 }
 
-/// The number of line ends in a text.
+/// The number of newlines in a text.
 pub(super) fn count_newlines(bytes: &[u8]) -> usize {
-    // A line end starts no other character, so the pieces between them need no decoding.
+    // A newline byte is never part of another character, so no decoding is needed.
     bytes.split(|byte| *byte == b'\n').count() - 1
 }
 
@@ -159,7 +160,7 @@ fn read_raw(path: &Path) -> Result<Vec<u8>> {
     if bytes.len() as u64 > most { Err(too_large(path, most)) } else { Ok(bytes) }
 }
 
-/// Undoes gzip or Zstandard, as the first bytes say.
+/// Decompresses gzip or Zstandard, recognised by the first bytes.
 pub(super) fn decompress(bytes: Vec<u8>, path: &Path) -> Result<Vec<u8>> {
     let most = bytes.len() as u64 * LARGEST_GROWTH;
     let most = most.clamp(HARMLESS, LARGEST_FILE);
@@ -173,7 +174,7 @@ pub(super) fn decompress(bytes: Vec<u8>, path: &Path) -> Result<Vec<u8>> {
             broken("Zstandard", path, &refused.decoded).caused_by(refused.problem)
         })
     } else if path.extension().is_some_and(|ending| ending == "gz" || ending == "zst") {
-        let problem = "the name says compressed, the content is not";
+        let problem = "the name says compressed, but the content is not";
         Err(Error::new(problem).in_file(path).remedy("fetch the file again or rename it"))
     } else {
         Ok(bytes)
@@ -199,7 +200,7 @@ fn broken(kind: &str, path: &Path, decoded: &[u8]) -> Error {
 fn too_large(path: &Path, most: u64) -> Error {
     let problem = format!("more than {} MiB of text", most >> 20);
     let remedy = if most < LARGEST_FILE {
-        "that is not what it was made of; if it is, decompress it first"
+        "it looks like a decompression bomb; if it is not, decompress it first"
     } else {
         "split the file at a document boundary"
     };
@@ -229,7 +230,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_have_no_line_ends() {
+    fn lines_have_no_line_endings() {
         let file = file("\u{feff}one\r\n\ntwo\rthree\nlast");
         let lines: Vec<_> = file.lines().into_iter().map(|range| &file.text[range]).collect();
         assert_eq!(lines, ["one", "", "two\rthree", "last"]);
@@ -237,7 +238,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_without_a_last_line_end_has_that_line() {
+    fn an_unterminated_last_line_counts() {
         assert_eq!(file("").lines().len(), 0);
         assert_eq!(file("\n").lines().len(), 1);
         assert_eq!(file("a").lines().len(), 1);
@@ -273,7 +274,7 @@ mod tests {
     }
 
     #[test]
-    fn a_few_bytes_do_not_fill_the_memory() {
+    fn decompression_bombs_are_rejected() {
         let newlines = vec![b'\n'; (HARMLESS + 1) as usize];
         for bomb in [gzip(&newlines), zstandard(&newlines)] {
             let message = decompress(bomb, Path::new("bomb")).unwrap_err().to_string();
@@ -284,7 +285,7 @@ mod tests {
 
     #[cfg(unix)]
     #[test]
-    fn devices_are_refused_and_pipes_are_read() {
+    fn devices_are_rejected_and_pipes_are_read() {
         let message = TextFile::read(Path::new("/dev/zero")).unwrap_err().to_string();
         assert!(message.contains("is a device, not a file"), "{message}");
         let directory = tempfile::tempdir().unwrap();
@@ -297,7 +298,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_without_compressed_content_is_an_error() {
+    fn a_compressed_name_with_plain_content_is_an_error() {
         let error = decompress(b"text".to_vec(), Path::new("a.gz")).unwrap_err();
         assert!(error.to_string().contains("the name says compressed"));
         assert!(decompress(Vec::new(), Path::new("a.zst")).is_err());

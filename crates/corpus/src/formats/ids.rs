@@ -6,14 +6,14 @@ use std::collections::btree_map::Entry;
 use super::file::TextFile;
 use crate::Result;
 
-/// The ids so far, with the line at which each document begins.
+/// The ids seen so far, with the line at which each document begins.
 #[derive(Debug, Default)]
 pub(super) struct DocumentIds {
     seen: BTreeMap<String, usize>,
 }
 
 impl DocumentIds {
-    /// Notes a document that begins at `line`; an error when there was one of that id before.
+    /// Records a document that begins at `line`; fails if its id was used before.
     pub fn begin(&mut self, id: &str, line: usize, file: &TextFile) -> Result<()> {
         match self.seen.entry(id.to_owned()) {
             Entry::Vacant(new) => {

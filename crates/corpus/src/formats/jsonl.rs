@@ -1,7 +1,7 @@
 //! JSON lines: one document per line, `{"id": …, "source": […], "target": […]}`.
 //!
-//! Other fields are allowed and kept. A translation goes into `target`; everything else of the line
-//! stays as it is, byte for byte.
+//! Other fields are allowed and kept. A translation goes into `target`; the rest of the line stays
+//! the same, byte for byte.
 
 use std::io::{self, Write};
 use std::ops::Range;
@@ -25,7 +25,7 @@ pub(super) const JSONL: Description = Description {
     read,
 };
 
-/// A line with its values as they are written.
+/// A line with its raw values.
 #[derive(Debug, Deserialize)]
 struct Line<'a> {
     #[serde(borrow, default, deserialize_with = "as_written")]
@@ -36,14 +36,14 @@ struct Line<'a> {
     target: Option<&'a RawValue>,
 }
 
-/// Keeps a `null` as a value, because its place in the line matters.
+/// Keeps `null` as a value, because its position in the line matters.
 fn as_written<'de, D: Deserializer<'de>>(
     deserializer: D,
 ) -> std::result::Result<Option<&'de RawValue>, D::Error> {
     <&RawValue>::deserialize(deserializer).map(Some)
 }
 
-/// Where the target of each document stands.
+/// Where the target of each document is.
 #[derive(Clone, Debug)]
 struct JsonlLayout {
     text: String,
@@ -53,7 +53,7 @@ struct JsonlLayout {
 #[derive(Clone, Debug)]
 struct TargetPlace {
     range: Range<usize>,
-    /// Whether the field is missing and comes in at this place.
+    /// Whether the field is missing and must be inserted here.
     missing: bool,
 }
 
@@ -111,7 +111,7 @@ fn parse(file: &TextFile) -> Result<(Vec<Document>, JsonlLayout)> {
         ids.begin(&document.id, number, file)?;
         documents.push(document);
         let place = |value: &RawValue| {
-            // A raw value borrows from the line, so the distance of the two is its place.
+            // A raw value borrows from the line, so the pointer difference is its offset.
             let start = range.start + (value.get().as_ptr() as usize - text.as_ptr() as usize);
             start..start + value.get().len()
         };
@@ -127,7 +127,7 @@ fn parse(file: &TextFile) -> Result<(Vec<Document>, JsonlLayout)> {
     Ok((documents, JsonlLayout { text: file.text.clone(), targets }))
 }
 
-/// The document of one line, as lines come when a file is read bit by bit; `file` is for errors.
+/// The document of one line, for reading a file line by line; `file` is for errors.
 pub(super) fn document(text: &str, file: &TextFile, number: usize) -> Result<Document> {
     parse_line(text, file, number).map(|(_, document)| document)
 }
@@ -171,7 +171,7 @@ fn texts(value: &RawValue, field: &str, file: &TextFile, number: usize) -> Resul
 }
 
 impl Layout for JsonlLayout {
-    /// A place in the line of the document.
+    /// An offset in the line of the document.
     fn place(&self, document: usize, _: usize) -> Option<(&str, usize)> {
         Some((&self.text, self.targets.get(document)?.range.start))
     }
@@ -229,7 +229,7 @@ mod tests {
     }
 
     #[test]
-    fn a_null_target_is_no_target_and_is_replaced() {
+    fn a_null_target_counts_as_missing_and_is_replaced() {
         let corpus = corpus("{\"source\":[\"a\"],\"target\":null}\n").unwrap();
         assert_eq!(corpus.documents[0].segments[0].target, None);
         let mut out = Vec::new();

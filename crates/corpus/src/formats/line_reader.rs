@@ -1,4 +1,4 @@
-//! Lines of a file as they come.
+//! Reads a file line by line.
 
 use std::io::BufRead;
 use std::path::{Path, PathBuf};
@@ -9,7 +9,7 @@ use super::bytes::{self, Bytes};
 use super::file::BYTE_ORDER_MARK;
 use crate::{Error, Result};
 
-/// No sentence is longer; a file without line ends would fill the memory.
+/// The longest line; without a limit, a file without newlines would fill the memory.
 const LONGEST_LINE: usize = 16 << 20;
 
 /// Reads one line after the other; only the current one is in memory.
@@ -28,15 +28,15 @@ impl LineReader {
         Ok(Self { path: path.to_path_buf(), bytes, number: 0, line: Vec::new() })
     }
 
-    /// The beginning of the file, as much as is there without reading on.
+    /// The beginning of the file, as far as it is buffered.
     pub fn beginning(&mut self) -> Result<String> {
         let start = self.bytes.reader.fill_buf();
         let start = start.map(|bytes| String::from_utf8_lossy(bytes).into_owned());
         start.map_err(|error| self.failed(error))
     }
 
-    /// Goes on to the next line; false at the end of the file. As when a file is read at once, a
-    /// carriage return before a line end belongs to it, and a last line may lack its line end.
+    /// Advances to the next line; false at the end of the file. As when a file is read at once,
+    /// `\r\n` also ends a line, and the last line need not be terminated.
     pub fn advance(&mut self) -> Result<bool> {
         self.line.clear();
         let mut ended = false;
@@ -70,7 +70,7 @@ impl LineReader {
         self.number += 1;
         if self.number == 1 && self.line.starts_with(BYTE_ORDER_MARK.as_bytes()) {
             self.line.drain(..BYTE_ORDER_MARK.len());
-            // A file of the mark alone has no line.
+            // A file with only a byte order mark has no lines.
             return Ok(ended || !self.line.is_empty());
         }
         Ok(true)
@@ -86,7 +86,7 @@ impl LineReader {
                 .remedy(format!("{encoding}convert the file to UTF-8, for instance with iconv"))
         })?;
         if text.contains('\0') {
-            let remedy = "give a text file; of office and other binary formats, export the text";
+            let remedy = "give a text file; export the text from office and other binary formats";
             return Err(self.error("this is not text").remedy(remedy));
         }
         Ok(text)

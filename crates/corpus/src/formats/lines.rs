@@ -1,7 +1,7 @@
 //! One segment per line, with documents from a `.docids` file or between blank lines.
 //!
-//! With document ids, every line is a segment, also an empty one. Without, a blank line ends a
-//! document; on two sides a line separates only if it is blank on both, so that a missing
+//! With document ids, every line is a segment, even an empty one. Without them, a blank line ends a
+//! document; with two sides, a line is a separator only if it is blank on both, so that a missing
 //! translation inside a document stays a segment.
 
 use std::collections::BTreeMap;
@@ -14,7 +14,7 @@ use super::slots::{Escape, SlotLayout};
 use super::{Description, Format};
 use crate::{Document, Error, Result, Segment};
 
-/// What every text is that is nothing else.
+/// The format of all text without another format.
 pub(super) const LINES: Description = Description {
     name: "lines",
     ending: "txt",
@@ -104,7 +104,7 @@ fn same_count(
     Err(Error::new(problem).in_file(&left.path).remedy(remedy))
 }
 
-/// Documents while they are read.
+/// The documents read so far.
 #[derive(Debug, Default)]
 struct Documents {
     list: Vec<Document>,
@@ -114,7 +114,7 @@ struct Documents {
 }
 
 impl Documents {
-    /// Goes on with the document `id`, or begins it.
+    /// Continues the document `id`, or begins it.
     fn enter(&mut self, id: &str, line: usize, file: &TextFile) -> Result<()> {
         if id.is_empty() {
             return Err(file
@@ -141,7 +141,7 @@ impl Documents {
         Ok(())
     }
 
-    /// Goes on with the document between two blank lines, or begins it.
+    /// Continues the document between two blank lines, or begins it.
     fn enter_unnamed(&mut self) {
         if !self.inside {
             let number = self.list.len() + 1;

@@ -1,16 +1,16 @@
-//! Readers and writers of the formats in which documents come.
+//! Readers and writers of document formats.
 //!
-//! [`read`] turns files into a [`Corpus`]: documents, and a layout that remembers every byte that
-//! is not translated. [`Corpus::write_translation`] puts translations into that layout.
+//! [`read`] turns files into a [`Corpus`]: documents, and a layout that keeps every byte that is
+//! not translated. [`Corpus::write_translation`] puts translations into that layout.
 //!
 //! | format | documents | segments |
 //! | --- | --- | --- |
 //! | [`Format::Lines`] | from a `.docids` file, or between blank lines | lines |
 //! | [`Format::Iwslt`] | `doc` elements, or talks between tags | `seg` elements, or lines |
-//! | [`Format::Jsonl`] | lines | texts in a list |
-//! | [`Format::Srt`], [`Format::Vtt`] | the file | sentences, over as many cues as they take |
+//! | [`Format::Jsonl`] | lines | strings in a list |
+//! | [`Format::Srt`], [`Format::Vtt`] | the file | sentences, which may span several cues |
 //!
-//! Every format may be compressed with gzip or Zstandard or lie in a tar archive.
+//! Files of every format may be compressed with gzip or Zstandard or be part of a tar archive.
 //!
 //! ```
 //! use abridge_corpus::{Input, read};
@@ -68,21 +68,21 @@ pub use stream::{BadLines, DocumentStream};
 
 use crate::{Error, Result};
 
-/// What a format is called, and how it is recognised and read.
+/// The name of a format, and how it is recognised and read.
 struct Description {
     /// The name on the command line and in configuration.
     name: &'static str,
-    /// The ending of a file that is written in it.
+    /// The file name extension for output.
     ending: &'static str,
-    /// What a server says about such a file.
+    /// The media type for HTTP.
     media_type: &'static str,
-    /// The endings of names that are enough to know it.
+    /// File name endings that identify the format.
     known_endings: &'static [&'static str],
-    /// What names begin with that are enough to know it.
+    /// File name prefixes that identify the format.
     known_beginnings: &'static [&'static str],
-    /// Whether a text begins like a file of this format. At most one format says so.
+    /// Whether a text begins like a file of this format; true for at most one format.
     is_content: fn(&str) -> bool,
-    /// Reads a file, or two that are parallel.
+    /// Reads a file, or two parallel files.
     read: fn(&TextFile, Option<&TextFile>) -> Result<Corpus>,
 }
 
@@ -108,7 +108,7 @@ macro_rules! formats {
     };
 }
 
-// A new format is a file of its own, named here, and a line of this table.
+// To add a format, add a module and a line in this table.
 formats! {
     "One segment per line; documents from a `.docids` file or between blank lines."
     Lines => lines::LINES,
@@ -129,12 +129,12 @@ impl Format {
         self.description().name
     }
 
-    /// The ending of a file that is written in it.
+    /// The file name extension for output.
     pub fn ending(self) -> &'static str {
         self.description().ending
     }
 
-    /// What a server says about such a file.
+    /// The media type for HTTP.
     pub fn media_type(self) -> &'static str {
         self.description().media_type
     }
@@ -164,12 +164,12 @@ impl FromStr for Format {
 pub struct Input {
     /// The source side, or the only file.
     pub source: PathBuf,
-    /// The target side, where the format keeps it in a file of its own.
+    /// The target side, if the format keeps it in a separate file.
     pub target: Option<PathBuf>,
-    /// One document id per line, for [`Format::Lines`]. When not given, it is looked for beside the
-    /// source: `train.docids` for `train.en` or `train.en.gz`.
+    /// One document id per line, for [`Format::Lines`]. If not given, a file beside the source is
+    /// used if it exists: `train.docids` for `train.en` or `train.en.gz`.
     pub docids: Option<PathBuf>,
-    /// The format; found from the file's name and content when not given.
+    /// The format; detected from the file's name and content if not given.
     pub format: Option<Format>,
 }
 
@@ -184,7 +184,7 @@ impl Input {
         Self { source: source.into(), target: Some(target.into()), ..Self::default() }
     }
 
-    /// Every file that [`read`] would look at, the document ids beside the source included.
+    /// Every file that [`read`] would read, including the document ids beside the source.
     pub fn files(&self) -> Vec<PathBuf> {
         let lines = self.format.is_none_or(|format| format == Format::Lines);
         let beside = || lines.then(|| lines::docids_beside(&self.source)).flatten();
@@ -193,8 +193,8 @@ impl Input {
     }
 }
 
-/// Reads documents from the bytes of a file, uncompressed and without a target side. The name tells
-/// the format, where it is not given, and stands in error messages.
+/// Reads documents from the bytes of a file, uncompressed and without a target side. The name is
+/// used to detect the format, if it is not given, and in error messages.
 pub fn read_bytes(name: &Path, bytes: Vec<u8>, format: Option<Format>) -> Result<Corpus> {
     let source = TextFile::from_bytes(name, bytes)?;
     let format = match format {
@@ -204,12 +204,12 @@ pub fn read_bytes(name: &Path, bytes: Vec<u8>, format: Option<Format>) -> Result
     (format.description().read)(&source, None)
 }
 
-/// Reads a file as running text: decompressed, out of its archive, and checked to be UTF-8.
+/// Reads a file as plain text: decompressed, extracted from its archive, and checked to be UTF-8.
 pub fn read_text(path: &Path) -> Result<String> {
     Ok(TextFile::read(path)?.text)
 }
 
-/// Reads documents, with their translations where a target side is given.
+/// Reads documents, with their translations if a target side is given.
 pub fn read(input: &Input) -> Result<Corpus> {
     let source = TextFile::read(&input.source)?;
     let format = match input.format {
@@ -217,7 +217,7 @@ pub fn read(input: &Input) -> Result<Corpus> {
         None => detect::format(&source)?,
     };
     if let (Some(docids), true) = (&input.docids, format != Format::Lines) {
-        return Err(Error::new(format!("document ids belong to lines, not to {format}"))
+        return Err(Error::new(format!("document ids are for the format lines, not for {format}"))
             .in_file(docids)
             .remedy("leave the file out: this format has its own document ids"));
     }

@@ -1,4 +1,4 @@
-//! A text with places for translations: everything between the places is kept byte for byte.
+//! A text with slots for translations: everything between the slots is kept byte for byte.
 
 use std::io::{self, Write};
 use std::ops::Range;
@@ -6,12 +6,12 @@ use std::ops::Range;
 use super::corpus::Layout;
 use super::entities;
 
-/// How a translation is written so that it cannot break the format around it.
+/// How a translation is escaped so that it cannot break the surrounding format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Escape {
-    /// On one line: a line end inside a translation becomes a space.
+    /// On one line: a newline inside a translation becomes a space.
     Line,
-    /// On one line, and without characters that XML would read as markup.
+    /// On one line, with XML markup characters escaped.
     Xml,
 }
 

@@ -1,7 +1,7 @@
-//! Documents one after the other, in memory that does not depend on the size of the files.
+//! Streams documents one after the other, in memory that does not depend on the size of the files.
 //!
-//! The documents are those of [`read`](super::read); only lines and JSON lines come bit by bit, since
-//! the other formats are those of small files.
+//! The documents are those of [`read`](super::read); only lines and JSON lines are streamed, since
+//! files of the other formats are small.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -14,23 +14,23 @@ use super::line_reader::LineReader;
 use super::{Format, Input, detect, jsonl, lines, read};
 use crate::{Document, Error, Result, Segment};
 
-/// Lines that cannot be read, and how many of them may be passed over.
+/// Lines that cannot be read, and how many of them may be skipped.
 #[derive(Clone, Debug, Default)]
 pub struct BadLines {
-    /// How many may be passed over.
+    /// How many may be skipped.
     pub allowed: usize,
-    /// Those that were, as errors name them.
+    /// The error messages of the skipped lines.
     pub skipped: Vec<String>,
 }
 
 impl BadLines {
-    /// Notes a bad line; one too many is the error.
+    /// Records a bad line; fails if there are too many.
     fn skip(&mut self, error: Error) -> Result<()> {
         if self.skipped.len() >= self.allowed {
             return Err(match self.allowed {
                 0 => error,
                 allowed => Error::new(format!("{error}; {allowed} bad lines were skipped before"))
-                    .remedy("mend the file, or allow more with --skip-bad"),
+                    .remedy("fix the file, or allow more with --skip-bad"),
             });
         }
         self.skipped.push(error.to_string());
@@ -87,7 +87,7 @@ impl DocumentStream {
         Ok(Self { kind, read: read_bytes })
     }
 
-    /// Takes a document id that comes back for that of another document, instead of a mistake.
+    /// Treats a repeated document id as a new document instead of an error.
     #[must_use]
     pub fn with_repeated_ids(mut self) -> Self {
         if let Kind::Lines(lines) = &mut self.kind {
@@ -96,13 +96,12 @@ impl DocumentStream {
         self
     }
 
-    /// Bytes of the files that were read so far, as they are on the disk.
+    /// Bytes read from the files so far, before decompression.
     pub fn bytes_read(&self) -> u64 {
         self.read.load(Ordering::Relaxed)
     }
 
-    /// The next document. Where a line was passed over, the document ends and its rest follows as
-    /// another one.
+    /// The next document. At a skipped line, the document ends and the rest follows as another one.
     pub fn next(&mut self, bad: &mut BadLines) -> Result<Option<Document>> {
         match &mut self.kind {
             Kind::Lines(lines) => lines.next(bad),
@@ -121,15 +120,15 @@ struct Lines {
     /// The last line of each document id, by the hash of the id; looked up, never iterated.
     ended: FxHashMap<u64, u32>,
     unnamed: usize,
-    /// Parts of the current document, if lines of it were passed over.
+    /// Parts of the current document, if some of its lines were skipped.
     pieces: usize,
-    /// Whether an id that comes back names another document.
+    /// Whether a repeated id means a new document.
     repeated_ids: bool,
-    /// What the current document is called instead of its id, if that has come back.
+    /// The name of the current document if its id is repeated.
     renamed: Option<String>,
 }
 
-/// What a line says.
+/// The content of a line.
 struct Row {
     segment: Segment,
     id: Option<String>,
@@ -183,7 +182,7 @@ impl Lines {
         }
     }
 
-    /// Goes on with the document `id`, or begins it; returns the one before it, if that has ended.
+    /// Continues the document `id`, or begins it; returns the previous one if that has ended.
     fn enter(&mut self, id: String) -> Result<Option<Document>> {
         let docids = self.docids.as_ref().unwrap_or(&self.source);
         if id.is_empty() {
@@ -217,7 +216,7 @@ impl Lines {
         Ok(before)
     }
 
-    /// Makes sure that there is a document to go on with.
+    /// Begins a document if there is none.
     fn begin_or_go_on(&mut self) {
         if let (None, Some(id)) = (&self.current, &self.last_id) {
             self.pieces += 1;
@@ -230,7 +229,7 @@ impl Lines {
         }
     }
 
-    /// Goes on to the next line of all files; false if all have ended.
+    /// Advances to the next line in all files; false if all have ended.
     fn advance(&mut self) -> Result<bool> {
         let source = self.source.advance()?;
         let target = self.target.as_mut().map(LineReader::advance).transpose()?;
@@ -238,7 +237,7 @@ impl Lines {
         if [target, docids].into_iter().flatten().all(|other| other == source) {
             return Ok(source);
         }
-        // The counts of all lines tell more than where the first file ended.
+        // The line counts of all files are more informative than where the first one ended.
         let mut counts = Vec::new();
         for reader in [Some(&mut self.source), self.target.as_mut(), self.docids.as_mut()] {
             let Some(reader) = reader else { continue };
@@ -337,7 +336,7 @@ mod tests {
     }
 
     #[test]
-    fn bad_lines_are_named_or_passed_over_and_cut_their_document() {
+    fn bad_lines_are_errors_or_are_skipped_and_split_their_document() {
         let folder = tempfile::tempdir().unwrap();
         let path = |name: &str, content: &[u8]| write(folder.path(), name, content);
         let source = path("a.en", b"one\ntwo\nth\xffree\nfour\nfive\n");
@@ -356,7 +355,7 @@ mod tests {
     }
 
     #[test]
-    fn an_id_that_comes_back_is_a_mistake_or_another_document() {
+    fn a_repeated_id_is_an_error_or_a_new_document() {
         let folder = tempfile::tempdir().unwrap();
         let source = write(folder.path(), "a.en", b"one\ntwo\nthree\nfour\n");
         write(folder.path(), "a.docids", b"x\ny\nx\nx\n");
@@ -372,7 +371,7 @@ mod tests {
     }
 
     #[test]
-    fn a_cut_frame_is_named_with_its_line() {
+    fn a_truncated_frame_is_reported_with_its_line() {
         let folder = tempfile::tempdir().unwrap();
         let text: String = (0..200_000)
             .fold(String::new(), |text, n| text + &format!("line {} of {n}\n", n * 7919));
@@ -386,7 +385,7 @@ mod tests {
     }
 
     #[test]
-    fn json_lines_come_one_by_one() {
+    fn json_lines_are_streamed() {
         let folder = tempfile::tempdir().unwrap();
         let content =
             b"{\"id\":\"a\",\"source\":[\"x\"],\"target\":[\"y\"]}\n\nno\n{\"source\":[\"z\"]}\n";
@@ -414,7 +413,7 @@ mod tests {
             let input = Input { source, target, docids, format: Some(Format::Lines) };
             match (read(&input), all(&input, 0)) {
                 (Ok(corpus), Ok((documents, _))) => prop_assert_eq!(corpus.documents, documents),
-                // Of several things that are wrong, the first in the file comes first.
+                // Of several problems, the first in the file is reported.
                 (Err(_), Err(_)) => {}
                 (whole, streamed) => {
                     prop_assert!(false, "{:?} but {:?}", whole.map(|c| c.documents), streamed);

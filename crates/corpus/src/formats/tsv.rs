@@ -32,7 +32,7 @@ fn read(source: &TextFile, target: Option<&TextFile>) -> Result<Corpus> {
             None => documents.push(Document::new(id, vec![Segment::new(sentence)])),
         }
     }
-    // What stands around the sentences is kept; translations take their places.
+    // Translations replace the sentences; the rest is kept.
     let layout = SlotLayout { text: source.text.clone(), slots, escape: Escape::Line };
     Ok(Corpus::new(documents, Format::Tsv, layout))
 }

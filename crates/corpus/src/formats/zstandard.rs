@@ -1,24 +1,24 @@
-//! Zstandard, read whole or refused: checksums are verified, sizes believed only within bounds.
+//! Strict decoding of Zstandard: checksums are verified, and sizes are bounded.
 //!
-//! The decoder underneath neither compares the checksum of a frame nor bounds its window, which a
-//! frame is free to claim up to terabytes of.
+//! The underlying decoder neither verifies the checksum of a frame nor limits its window, which may
+//! be declared as terabytes.
 
 use ruzstd::decoding::{BlockDecodingStrategy, FrameDecoder};
 
-/// The four bytes that a frame begins with.
+/// The first four bytes of a frame.
 pub(super) const MAGIC: &[u8] = &[0x28, 0xb5, 0x2f, 0xfd];
 
-/// The largest window that `zstd` itself accepts without being told to.
+/// The largest window that `zstd` itself accepts by default.
 const LARGEST_WINDOW: u64 = 128 << 20;
-/// Decoded between two looks at the size.
+/// Bytes decoded between two checks of the size.
 const STEP: usize = 1 << 20;
 
-/// The bytes before the content of a frame without data: four that say so, and its size.
+/// The header of a skippable frame: four magic bytes and its size.
 pub(super) const SKIPPABLE_HEADER: usize = 8;
-/// The longest header of a frame with data, the first four bytes included.
+/// The longest header of a frame with data, including the magic bytes.
 pub(super) const LONGEST_HEADER: usize = 18;
 
-/// Why some data was refused, and what had been decoded of it.
+/// Why some data was rejected, and what was decoded before.
 #[derive(Debug)]
 pub(super) struct Refused {
     pub problem: String,
@@ -43,13 +43,13 @@ pub(super) fn decode(mut bytes: &[u8], most: u64) -> Result<Vec<u8>, Refused> {
     Ok(decoded)
 }
 
-/// Whether data begins as a frame does, be it one without data.
+/// Whether data begins with a frame, skippable or not.
 pub(super) fn is_frame(start: &[u8]) -> bool {
     start.starts_with(MAGIC) || skippable(start).is_some()
 }
 
-/// The size of a frame that holds no data, as some programs write first or in between, after its own
-/// [`SKIPPABLE_HEADER`] bytes.
+/// The size of a skippable frame, as some programs write them at the start or in between, without
+/// its [`SKIPPABLE_HEADER`] bytes.
 pub(super) fn skippable(bytes: &[u8]) -> Option<u32> {
     let (magic, rest) = bytes.split_first_chunk::<4>()?;
     let (length, _) = rest.split_first_chunk::<4>()?;
@@ -57,7 +57,7 @@ pub(super) fn skippable(bytes: &[u8]) -> Option<u32> {
     is_skippable.then(|| u32::from_le_bytes(*length))
 }
 
-/// What follows such a frame.
+/// What follows a skippable frame.
 fn skip(bytes: &[u8]) -> Option<&[u8]> {
     bytes.get(SKIPPABLE_HEADER + skippable(bytes)? as usize..)
 }
@@ -72,7 +72,7 @@ fn frame(
     let start = decoded.len();
     header.check_window()?;
     if header.content.is_some_and(|size| size > most) {
-        // Said before anything is decoded: nobody has to hold it to see that it is too much.
+        // Checked before anything is decoded.
         return Err(format!("it claims {} MiB", header.content.unwrap_or(0) >> 20));
     }
     decoder.reset(&mut *bytes).map_err(|error| error.to_string())?;
@@ -93,28 +93,28 @@ fn frame(
     check_sum(decoder)
 }
 
-/// Refuses a frame whose window would fill the memory, before it is decoded.
+/// Rejects a frame whose window would fill the memory, before decoding it.
 pub(super) fn check_window(start: &[u8]) -> Result<(), String> {
-    // What is cut off, or no frame at all, is told by the decoder.
+    // The decoder reports truncated or invalid frames.
     Header::read(start).map_or(Ok(()), |header| header.check_window())
 }
 
-/// How many bytes a frame claims to hold, if it says so.
+/// The content size in the header of a frame, if present.
 pub(super) fn content_size(start: &[u8]) -> Option<u64> {
     Header::read(start)?.content
 }
 
-/// Refuses a frame that was decoded to its end and does not fit its checksum, where it has one.
+/// Verifies the checksum of a completely decoded frame, if it has one.
 pub(super) fn check_sum(decoder: &FrameDecoder) -> Result<(), String> {
     match decoder.get_checksum_from_data() {
         Some(sum) if decoder.get_calculated_checksum() != Some(sum) => {
-            Err("its checksum does not fit".into())
+            Err("its checksum does not match".into())
         }
         _ => Ok(()),
     }
 }
 
-/// What a frame says about itself.
+/// The header of a frame.
 #[derive(Debug, PartialEq, Eq)]
 struct Header {
     window: u64,
@@ -125,7 +125,7 @@ impl Header {
     fn read(bytes: &[u8]) -> Option<Self> {
         let rest = bytes.strip_prefix(MAGIC)?;
         let (&descriptor, rest) = rest.split_first()?;
-        // Reserved for a meaning that this program does not know.
+        // A reserved bit.
         if descriptor & 0b1000 != 0 {
             return None;
         }
@@ -153,7 +153,7 @@ impl Header {
     }
 
     fn check_window(&self) -> Result<(), String> {
-        // A frame in one segment says its size instead, which has a limit of its own.
+        // A single-segment frame has its content size instead, which has its own limit.
         if self.window > LARGEST_WINDOW && self.window > self.content.unwrap_or(0) {
             return Err(format!("it asks for a window of {} MiB", self.window >> 20));
         }
@@ -183,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn every_flipped_bit_is_noticed_unless_it_means_the_same() {
+    fn every_flipped_bit_is_detected_unless_harmless() {
         let (frame, text) = stored();
         assert_eq!(decode(&frame, MOST).unwrap(), text);
         let mut refused = 0;
@@ -199,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn every_cut_is_noticed() {
+    fn every_truncation_is_detected() {
         let (frame, _) = stored();
         for length in 1..frame.len() {
             assert!(decode(&frame[..length], MOST).is_err(), "{length} bytes");
@@ -211,7 +211,7 @@ mod tests {
     }
 
     #[test]
-    fn sizes_are_bounded_before_they_are_believed() {
+    fn sizes_are_checked_before_decoding() {
         let bomb = encode(&vec![b'\n'; 1 << 25]);
         let refused = decode(&bomb, MOST).unwrap_err();
         assert!(refused.is_too_large || refused.problem.contains("claims"), "{refused:?}");
@@ -226,7 +226,7 @@ mod tests {
     }
 
     #[test]
-    fn frames_without_data_are_skipped() {
+    fn skippable_frames_are_skipped() {
         let (frame, text) = stored();
         let skippable = [&[0x53, 0x2a, 0x4d, 0x18, 3, 0, 0, 0, 1, 2, 3], &frame[..]].concat();
         assert_eq!(decode(&skippable, MOST).unwrap(), text);

@@ -1,4 +1,4 @@
-//! What stands beside the topic: landmarks, companions and occasions, times and countries.
+//! Nouns beside the topic: landmarks, companions and occasions, times and countries.
 
 use super::lexicon::{Aside, Noun};
 
@@ -64,7 +64,7 @@ static WHEN: [Preposition; 2] =
 
 static AFTER: [Preposition; 1] = [dative("after", "nach", "après")];
 
-/// A slot of a template that takes a noun which is not the topic.
+/// A slot of a template for a noun other than the topic.
 #[derive(Debug)]
 pub(super) struct AsideSlot {
     pub name: &'static str,
@@ -73,7 +73,7 @@ pub(super) struct AsideSlot {
 }
 
 impl AsideSlot {
-    /// Whether the noun may stand in the slot.
+    /// Whether the noun may fill the slot.
     pub fn takes(&self, noun: &Noun) -> bool {
         self.roles.contains(&noun.aside)
     }
@@ -136,7 +136,7 @@ pub(super) static BEGINNINGS: [Time; 9] = [
     time("last week,", "letzte Woche", "la semaine dernière,"),
 ];
 
-/// How it goes on. Each may follow any other.
+/// How it continues. Each may follow any other.
 pub(super) static CONTINUATIONS: [Time; 6] = [
     time("later,", "später", "plus tard,"),
     time("then", "dann", "puis"),
@@ -155,7 +155,7 @@ pub(super) struct Country {
     pub french_from: &'static str,
 }
 
-/// Countries from which things come and of which they remind people.
+/// Countries that things come from and remind people of.
 pub(super) static COUNTRIES: [Country; 6] = [
     Country { english: "Italy", german: "Italien", french: "l'Italie", french_from: "d'Italie" },
     Country { english: "Spain", german: "Spanien", french: "l'Espagne", french_from: "d'Espagne" },

@@ -1,4 +1,4 @@
-//! A document together with what each of its pronouns stands for.
+//! A document with the antecedent of each of its pronouns.
 
 use std::ops::Range;
 
@@ -13,7 +13,7 @@ use crate::{Document, Segment};
 pub struct AnnotatedDocument {
     /// The text.
     pub document: Document,
-    /// Each pronoun that stands for a noun, in the order of the text.
+    /// Each pronoun with an antecedent, in the order of the text.
     pub pronouns: Vec<PronounLink>,
 }
 
@@ -83,7 +83,7 @@ pub(super) fn annotate(
 
 /// Source and reference translation of a sentence.
 fn both_sides(sentence: &Sentence, language: PracticeLanguage) -> (Rendered, Rendered) {
-    // Without a topic there is no pronoun, and the gender is not looked at.
+    // Without a topic there is no pronoun, and the gender is not used.
     let gender = sentence.topic.map_or(Gender::Masculine, |topic| topic.noun.gender(language));
     (render::source(sentence), render::target(sentence, language, gender))
 }

@@ -12,7 +12,7 @@ use super::story::{Story, unused_noun};
 use super::{Case, LONGEST_DISTANCE, Number, PracticeConfig, PracticeLanguage};
 use crate::{ContrastiveItem, ContrastiveSet, Result};
 
-/// The kinds of pronouns that show a gender.
+/// The kinds of pronouns whose form depends on the gender.
 fn kinds(language: PracticeLanguage) -> &'static [(Case, Number)] {
     match language {
         PracticeLanguage::German => {

@@ -4,7 +4,7 @@ use super::Number;
 use super::render::{mark_noun, mark_pronoun};
 use super::sentence::{Sentence, Topic};
 
-/// What the slot becomes; `None` when the sentence has nothing for it.
+/// The content of a slot; `None` if the sentence has nothing for it.
 pub(super) fn slot(slot: &str, sentence: &Sentence) -> Option<String> {
     let cast = sentence.cast;
     Some(match slot {

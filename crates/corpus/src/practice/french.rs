@@ -6,7 +6,7 @@ use super::render::{is_mark, mark_noun, mark_pronoun};
 use super::sentence::{Sentence, Topic};
 use super::{Case, Number};
 
-/// What the slot becomes, before elision; `None` when the sentence has nothing for it.
+/// The content of a slot, before elision; `None` if the sentence has nothing for it.
 pub(super) fn slot(slot: &str, sentence: &Sentence, gender: Gender) -> Option<String> {
     let cast = sentence.cast;
     Some(match slot {
@@ -121,7 +121,7 @@ fn prepositional(adverbial: Adverbial) -> String {
 /// Words that lose their last vowel before another one.
 const ELIDING: [&str; 7] = ["le", "la", "de", "ne", "se", "que", "jusque"];
 
-/// Words whose h is counted as a consonant.
+/// Words with an aspirated h.
 const ASPIRATED: [&str; 2] = ["hérisson", "hérissons"];
 
 /// Whether a word before this one is elided.
@@ -133,7 +133,7 @@ fn elides(word: &str) -> bool {
         })
 }
 
-/// Elides throughout a text that may still carry marks: `le a` becomes `l'a`.
+/// Applies elision to a text that may still contain marks: `le a` becomes `l'a`.
 pub(super) fn elide(text: &str) -> String {
     let bare = |word: &str| word.chars().filter(|c| !is_mark(*c)).collect::<String>();
     let mut elided = String::new();

@@ -18,7 +18,7 @@ pub(super) fn order(sentence: &Sentence) -> String {
     }
 }
 
-/// What the slot becomes; `None` when the sentence has nothing for it.
+/// The content of a slot; `None` if the sentence has nothing for it.
 pub(super) fn slot(slot: &str, sentence: &Sentence, gender: Gender) -> Option<String> {
     let cast = sentence.cast;
     Some(match slot {
@@ -55,8 +55,8 @@ pub(super) fn pronoun(number: Number, gender: Gender, case: Case) -> &'static st
     }
 }
 
-/// The strong ending of adjectives and of `dies-`; feminine, neuter and plural do not tell the
-/// nominative from the accusative.
+/// The strong ending of adjectives and of `dies-`; in the feminine, neuter and plural, nominative
+/// and accusative are the same.
 fn strong_ending(number: Number, gender: Gender, case: Case) -> &'static str {
     match (number, gender, case) {
         (Number::Plural, ..) | (_, Gender::Feminine, _) => "e",
@@ -83,8 +83,8 @@ fn introduced(topic: Topic, case: Case) -> String {
         (_, Gender::Masculine, Case::Object) => "einen",
         (_, Gender::Masculine | Gender::Neuter, _) => "ein",
     };
-    // After "ein", which has no ending of its own, the adjective takes the strong one; after
-    // "eine" and "einen" the strong and the weak endings are the same in these two cases.
+    // After "ein", which has no ending, the adjective takes the strong one; after "eine" and
+    // "einen" the strong and the weak endings are the same in these two cases.
     let adjective = topic.adjective.map_or(String::new(), |word| {
         format!("{}{} ", word.german_stem, strong_ending(topic.number, gender, case))
     });

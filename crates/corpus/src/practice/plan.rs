@@ -1,4 +1,4 @@
-//! Which kind of sentence comes when: distances between pronouns and their antecedents.
+//! Plans the kinds of sentences, and with them the distances between pronouns and antecedents.
 
 use abridge_base::random::Random;
 
@@ -8,7 +8,7 @@ use super::{Case, LONGEST_DISTANCE, Number, PracticeConfig, PracticeLanguage};
 
 /// A document for training, validation or testing, with pronouns at all distances.
 ///
-/// `None` when a choice leads nowhere; the caller tries again with other randomness.
+/// `None` if a choice leads to a dead end; the caller retries with other random numbers.
 pub(super) fn document(config: &PracticeConfig, random: Random) -> Option<Vec<Sentence>> {
     let mut story = Story::new(config.language, random)?;
     let spread = config.longest_document - config.shortest_document + 1;
@@ -49,7 +49,7 @@ pub(super) fn document(config: &PracticeConfig, random: Random) -> Option<Vec<Se
     Some(story.sentences().to_vec())
 }
 
-/// Where the current topic was last named, and whether a pronoun has stood for it.
+/// Where the current topic was last named, and whether a pronoun has referred to it.
 struct TopicState {
     mentioned: usize,
     referred: bool,
@@ -93,7 +93,7 @@ pub(super) fn contrastive(
 ) -> Option<Story> {
     let Asked { case, number, distance } = asked;
     let mut story = Story::new(language, random)?;
-    // What comes before: nothing, a scene, or an earlier topic that is no longer meant.
+    // What comes before: nothing, a scene, or an earlier topic.
     let before = story.random().below(4);
     if before == 1 || before == 3 || (before == 0 && distance == 0) {
         story.opening()?;

@@ -1,5 +1,5 @@
-//! From a sentence to its text: fills slots, elides, capitalises, and remembers where the
-//! pronoun and its antecedent stand.
+//! From a sentence to its text: fills slots, elides, capitalises, and records where the pronoun and
+//! its antecedent are.
 
 use std::ops::Range;
 
@@ -7,7 +7,7 @@ use super::lexicon::Gender;
 use super::sentence::Sentence;
 use super::{PracticeLanguage, english, french, german};
 
-// Characters of the private use area surround what must be found again in the finished text.
+// Private use characters mark what must be found in the finished text.
 const PRONOUN_START: char = '\u{E000}';
 const PRONOUN_END: char = '\u{E001}';
 const NOUN_START: char = '\u{E002}';
@@ -17,9 +17,9 @@ const NOUN_END: char = '\u{E003}';
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Rendered {
     pub text: String,
-    /// The bytes of the pronoun that stands for the topic.
+    /// The byte range of the pronoun for the topic.
     pub pronoun: Option<Range<usize>>,
-    /// The bytes of the topic's noun.
+    /// The byte range of the topic's noun.
     pub noun: Option<Range<usize>>,
 }
 
@@ -55,12 +55,12 @@ pub(super) fn target(sentence: &Sentence, language: PracticeLanguage, gender: Ge
     }
 }
 
-/// Surrounds the pronoun for the topic.
+/// Marks the pronoun for the topic.
 pub(super) fn mark_pronoun(text: &str) -> String {
     format!("{PRONOUN_START}{text}{PRONOUN_END}")
 }
 
-/// Surrounds the noun of the topic.
+/// Marks the noun of the topic.
 pub(super) fn mark_noun(text: &str) -> String {
     format!("{NOUN_START}{text}{NOUN_END}")
 }
@@ -70,7 +70,7 @@ pub(super) fn is_mark(character: char) -> bool {
     (PRONOUN_START..=NOUN_END).contains(&character)
 }
 
-/// Replaces each `{slot}`. One that is not known stays as it is, so that tests find it.
+/// Fills each `{slot}`. Unknown slots are left as they are, so that tests find them.
 fn fill(template: &str, value: impl Fn(&str) -> Option<String>) -> String {
     let mut text = String::new();
     let mut rest = template;
@@ -93,7 +93,7 @@ fn fill(template: &str, value: impl Fn(&str) -> Option<String>) -> String {
     text
 }
 
-/// Capitalises the first letter, takes the marks out and notes where they were.
+/// Capitalises the first letter, removes the marks and records where they were.
 fn finish(marked: &str) -> Rendered {
     let mut text = String::new();
     let mut start = 0;

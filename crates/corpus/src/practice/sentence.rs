@@ -1,28 +1,28 @@
-//! A sentence before it has words: a template and what goes into its slots.
+//! An abstract sentence: a template and the content of its slots.
 
 use super::adverbials::{Adverbial, Country, Time};
 use super::lexicon::{Adjective, Class, Gender, Noun, Person};
 use super::templates::Template;
 use super::{Case, Number, PracticeLanguage};
 
-/// What a stretch of a document is about: the antecedent of its pronouns.
+/// What part of a document is about: the antecedent of its pronouns.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Topic {
     pub noun: &'static Noun,
     pub class: Class,
     pub number: Number,
-    /// What it is called when it is introduced.
+    /// The adjective of its introduction.
     pub adjective: Option<&'static Adjective>,
 }
 
-/// The two people of a story, a woman and a man, so that *he* and *she* are never in doubt.
+/// The two people of a story, a woman and a man, so that *he* and *she* are never ambiguous.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Cast {
     pub protagonist: &'static Person,
     pub friend: &'static Person,
 }
 
-/// The way in which a sentence mentions the topic.
+/// How a sentence mentions the topic.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Mention {
     /// Not at all.
@@ -45,7 +45,7 @@ impl Mention {
     }
 }
 
-/// Everything that decides the words of a sentence, in each language.
+/// Everything that determines the words of a sentence, in each language.
 #[derive(Clone, Debug)]
 pub(super) struct Sentence {
     pub template: &'static Template,

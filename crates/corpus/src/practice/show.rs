@@ -1,12 +1,12 @@
-//! A document for human eyes, with pronouns and antecedents marked.
+//! A document for human readers, with pronouns and antecedents marked.
 
 use std::fmt;
 use std::ops::Range;
 
 use super::AnnotatedDocument;
 
-/// Both sides of each sentence, one below the other. Antecedents stand in `[brackets]`, pronouns in
-/// `<angles>`, followed by what they stand for:
+/// Both sides of each sentence, one below the other. Antecedents are in `[brackets]`, pronouns in
+/// `<angles>`, followed by what they refer to:
 ///
 /// ```text
 /// practice-train-00000
@@ -54,7 +54,7 @@ impl fmt::Display for AnnotatedDocument {
     }
 }
 
-/// Places in a text that are to be surrounded.
+/// Ranges of a text to surround with marks.
 #[derive(Default)]
 struct Marks {
     places: Vec<(Range<usize>, [char; 2])>,

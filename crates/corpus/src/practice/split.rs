@@ -28,7 +28,7 @@ impl Split {
     }
 }
 
-/// How often a document is written anew, with other randomness, when it repeats something.
+/// How often a document is regenerated, with other random numbers, if it repeats something.
 pub(super) const MOST_ATTEMPTS: u64 = 1_000;
 
 /// Each pair of consecutive source sentences, and the split that has it.
@@ -91,8 +91,8 @@ fn document(
     Err(exhausted(&format!("document {index} of the {} split", split.name())))
 }
 
-/// The grammar gave nothing new.
+/// The error if the grammar produces nothing new.
 pub(super) fn exhausted(what: &str) -> Error {
-    Error::new(format!("the grammar gives nothing new for {what} after {MOST_ATTEMPTS} attempts"))
+    Error::new(format!("the grammar found nothing new for {what} in {MOST_ATTEMPTS} attempts"))
         .remedy("ask for fewer or longer documents")
 }

@@ -12,7 +12,7 @@ use super::templates::{
 };
 use super::{Case, Number, PracticeLanguage};
 
-/// A story in the making.
+/// A story that is being written.
 pub(super) struct Story {
     language: PracticeLanguage,
     random: Random,
@@ -24,7 +24,7 @@ pub(super) struct Story {
     templates: Vec<&'static Template>,
     times: Vec<&'static Time>,
     adjectives: Vec<&'static Adjective>,
-    /// What has been done with the topic, which is not told twice.
+    /// What has been done with the topic, so that it is not told twice.
     actions: Vec<&'static str>,
     countries: bool,
     protagonist_named: bool,
@@ -74,12 +74,12 @@ impl Story {
         &self.nouns
     }
 
-    /// A first sentence that says who is where, and introduces no topic.
+    /// A first sentence that sets the scene and introduces no topic.
     pub fn opening(&mut self) -> Option<()> {
         self.write(OPENINGS, Mention::None, |_| true)
     }
 
-    /// A sentence that says nothing of the topic.
+    /// A sentence that does not mention the topic.
     pub fn filler(&mut self) -> Option<()> {
         self.write(FILLERS, Mention::None, |_| true)
     }
@@ -192,7 +192,7 @@ impl Story {
     }
 
     /// A noun that is not the topic. Two in a row differ in gender, and neither depends on the
-    /// gender of the topic: so one of them differs from it, and nothing can be told from them.
+    /// gender of the topic: so one of them differs from it, and together they reveal nothing.
     fn aside(&mut self, slot: &AsideSlot) -> Option<Adverbial> {
         let genders: Vec<Gender> = self
             .language
@@ -214,7 +214,7 @@ impl Story {
         Some(Adverbial { preposition: self.random.choose(slot.prepositions(noun))?, noun })
     }
 
-    /// An adjective that has not been said of the topic.
+    /// An adjective that has not been used for the topic.
     fn predicate(&mut self, class: Class) -> Option<&'static Adjective> {
         let fresh: Vec<&'static Adjective> = predicative(class)
             .iter()
@@ -244,7 +244,7 @@ impl Story {
     }
 }
 
-/// The verbs of a template that would sound odd when said twice of the same topic.
+/// The verbs of a template that would sound odd if used twice for the same topic.
 fn actions(template: &'static Template) -> impl Iterator<Item = &'static str> {
     const VERBS: [&str; 10] = [
         "describe",

@@ -1,4 +1,4 @@
-//! What the practice corpus promises, checked on what it writes.
+//! Checks the documented properties of the practice corpus on generated text.
 
 mod contrastive;
 mod files;

@@ -1,4 +1,4 @@
-//! The practice corpus as files, for other tools and for a look at it.
+//! The practice corpus as files, for other tools and for inspection.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -12,14 +12,14 @@ use crate::formats::contrastive::ContraProOutput;
 use crate::{ContrastiveSet, Document, Error, Result};
 
 impl Practice {
-    /// Writes the corpus into a directory, which is made if it does not exist:
+    /// Writes the corpus into a directory, which is created if it does not exist:
     ///
     /// - `train`, `valid` and `test`, each with `.en`, `.de` or `.fr`, and `.docids`;
     /// - `contrastive.json`, the contrastive set in ContraPro's format with contexts;
     /// - `contrastive.text.*`, `contrastive.context.*` and `contrastive.groups.tsv`, the same as
     ///   lines, with empty lines for sentences before the start of a document.
     ///
-    /// All of it is written beside the directory first and appears there at once, or not at all.
+    /// Everything is first written beside the directory and appears there at once, or not at all.
     /// Returns the files.
     pub fn write(&self, language: PracticeLanguage, directory: &Path) -> Result<Vec<PathBuf>> {
         let files = self.files(language)?;
@@ -36,7 +36,7 @@ impl Practice {
         Ok(files.into_iter().map(|(name, _)| directory.join(name)).collect())
     }
 
-    /// Writes the same files into a directory that is being made.
+    /// Writes the same files into a directory that is being written.
     pub(crate) fn write_into(&self, language: PracticeLanguage, directory: &Path) -> Result<()> {
         for (name, content) in self.files(language)? {
             write_new(&directory.join(name), content.as_bytes())?;
@@ -139,7 +139,7 @@ impl ContrastiveText {
     }
 }
 
-/// Pads in front with empty lines: each candidate has the same number of context lines.
+/// Pads with empty lines in front, so that each candidate has the same number of context lines.
 fn push_context(text: &mut String, context: &[String], most: usize) {
     for _ in context.len()..most {
         text.push('\n');

@@ -1,5 +1,5 @@
-//! Several corpora in one directory: each is a part of its own, so that a mixture of them can be
-//! changed without preparing anything again.
+//! Several corpora in one directory: each is stored separately, so that their mixture can be
+//! changed without preparing again.
 
 use serde::{Deserialize, Serialize};
 
@@ -8,35 +8,35 @@ use super::recipe::InputFiles;
 use crate::{Document, Error, Result};
 use abridge_base::random::Random;
 
-/// Tells this use of randomness from others.
+/// Distinguishes this use of randomness from others.
 const CUTS: u64 = 5;
 
 /// One corpus among several.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct CorpusRecipe {
-    /// Its name: a folder of the directory, and a key of mixtures.
+    /// Its name: a folder in the directory, and a key in mixtures.
     pub name: String,
-    /// The language that it is translated into, where one model is to know several: each source
-    /// sentence then begins with the token of this language, `>>de<<`.
+    /// The target language, for a model with several: each source sentence then begins with the
+    /// token of this language, `>>de<<`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub target: Option<String>,
-    /// Its share of the target tokens of training, beside the weights of the others; by size if no
-    /// corpus has one. A training recipe can say otherwise.
+    /// Its share of the target tokens in training, relative to the weights of the others; by size
+    /// if no corpus has one. A training recipe can override it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub weight: Option<f64>,
-    /// The probability that a sentence of the training text begins a document of its own. Texts that
-    /// were cut out for what their last sentence says would otherwise tell by the number of
-    /// sentences before it what is to come.
+    /// The probability that a sentence of the training text begins a new document. In excerpts that
+    /// were selected for their last sentence, the number of preceding sentences would otherwise
+    /// reveal what comes next.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cut_documents: Option<f64>,
-    /// What is taken out of its training text, instead of what the recipe says for all.
+    /// Filters for its training text, instead of those of the recipe.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub filters: Option<FilterRecipe>,
     /// Text to train on.
     #[serde(default)]
     pub train: Vec<InputFiles>,
-    /// Text that decides when training stops.
+    /// Text that determines when training stops.
     #[serde(default)]
     pub valid: Vec<InputFiles>,
     /// Text to evaluate on.
@@ -66,16 +66,16 @@ impl CorpusRecipe {
             !code.is_empty() && code.chars().all(|c| c.is_ascii_alphanumeric() || "-_".contains(c))
         };
         if let Some(target) = self.target.as_ref().filter(|target| !is_code(target)) {
-            return Err(Error::new(format!("`{target}` is not the code of a language"))
+            return Err(Error::new(format!("`{target}` is not a language code"))
                 .remedy("give the `target` of a corpus as in `target = \"de\"`"));
         }
         if let Some(weight) = self.weight.filter(|w| !w.is_finite() || *w < 0.0) {
             return Err(Error::new(format!("the weight of `{name}` is {weight}"))
-                .remedy("weights are finite and 0 or more"));
+                .remedy("weights must be finite and 0 or more"));
         }
         if let Some(share) = self.cut_documents.filter(|share| !(0.0..=1.0).contains(share)) {
             return Err(Error::new(format!("cut_documents of `{name}` is {share}"))
-                .remedy("a probability lies in [0, 1]"));
+                .remedy("a probability must be in [0, 1]"));
         }
         if let Some(filters) = &self.filters {
             filters.check().map_err(|error| Error::new(format!("`{name}`: {error}")))?;
@@ -88,8 +88,8 @@ impl CorpusRecipe {
     }
 }
 
-/// Cuts a document where chance has it: each sentence but the first begins a new document with the
-/// given probability. The cuts depend on the document's number alone.
+/// Cuts a document at random: each sentence but the first begins a new document with the given
+/// probability. The cuts depend only on the document's number.
 pub(super) fn cut_document(document: Document, number: u64, probability: f64) -> Vec<Document> {
     const STEPS: usize = 1 << 32;
     let below = (probability * STEPS as f64) as usize;
@@ -118,7 +118,7 @@ mod tests {
     use crate::Segment;
 
     #[test]
-    fn cuts_lose_nothing_and_come_as_often_as_asked() {
+    fn cuts_lose_nothing_and_have_the_given_frequency() {
         let segment = |n: usize| Segment::pair(format!("Line {n}."), format!("Zeile {n}."));
         let document = |d: usize| Document::new(format!("d{d}"), (0..10).map(segment).collect());
         let documents: Vec<Document> = (0..500).map(document).collect();

@@ -1,6 +1,6 @@
 //! Counts the words of shards on other threads while the next ones are read.
 //!
-//! Shards are counted apart and added in their order, so the result does not depend on the threads.
+//! Shards are counted separately and added in order, so the result does not depend on the threads.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -22,13 +22,13 @@ pub struct Counts {
 /// A folder of shards, and one of them.
 type Job = (PathBuf, usize);
 
-/// Threads that count.
+/// The counting threads.
 #[derive(Debug)]
 pub struct Counting {
     jobs: Option<Sender<(usize, Job)>>,
     results: Receiver<(usize, Result<Counts>)>,
     threads: Vec<JoinHandle<()>>,
-    /// Results that came before an earlier one.
+    /// Results that arrived before an earlier one.
     early: BTreeMap<usize, Result<Counts>>,
     given: usize,
     added: usize,
@@ -36,7 +36,7 @@ pub struct Counting {
 }
 
 impl Counting {
-    /// Starts the threads: no more than the machine can run at once, whatever was asked for.
+    /// Starts the threads, at most as many as the machine can run at once.
     pub fn start(threads: usize) -> Self {
         let most = std::thread::available_parallelism().map_or(1, usize::from);
         let threads = threads.clamp(1, most);
@@ -67,7 +67,7 @@ impl Counting {
         }
     }
 
-    /// Counts a shard, soon.
+    /// Queues a shard for counting.
     pub fn add(&mut self, folder: PathBuf, shard: usize) -> Result<()> {
         if let Some(jobs) = &self.jobs
             && jobs.send((self.given, (folder, shard))).is_ok()

@@ -1,4 +1,4 @@
-//! A prepared directory: how it is begun, and how it is opened later.
+//! A prepared directory: how it is created and opened.
 
 use std::path::{Path, PathBuf};
 
@@ -17,12 +17,12 @@ pub struct PreparedDirectory {
 }
 
 impl PreparedDirectory {
-    /// Opens a directory by its manifest; splits and tokenizers are read when asked for.
+    /// Opens a directory by its manifest; splits and tokenizers are read on demand.
     pub fn open(path: &Path) -> Result<Self> {
         Ok(Self { path: path.to_path_buf(), manifest: Manifest::load(path)? })
     }
 
-    /// What it was made from and what it holds.
+    /// Its inputs and contents.
     pub fn manifest(&self) -> &Manifest {
         &self.manifest
     }
@@ -38,8 +38,8 @@ impl PreparedDirectory {
         named.map(|s| s.name.rsplit_once('/').map_or("", |(corpus, _)| corpus)).collect()
     }
 
-    /// The tokens of a split, as `europarl/train`, or of that split of all corpora, one after the
-    /// other, as `train`; an error names the splits that there are.
+    /// The tokens of a split, as in `europarl/train`, or of that split of all corpora, one after
+    /// the other, as in `train`; errors list the existing splits.
     pub fn split(&self, name: &str) -> Result<TokenStore> {
         let names = || self.manifest.splits.iter().map(|split| split.name.as_str());
         let wanted: Vec<&str> = names().filter(|n| *n == name || kind(n) == name).collect();
@@ -56,13 +56,13 @@ impl PreparedDirectory {
         TokenStore::join(in_parallel(&files, |file| TokenStore::open(file))?)
     }
 
-    /// The hash of a split's tokens, which must be as they were prepared.
+    /// The hash of a split's tokens, which must be unchanged since preparation.
     pub fn verified_hash(&self, split: &str) -> Result<String> {
         let check = |file: &String| {
             let found = FileHash::of(&self.path.join(file), file)?;
             match self.manifest.outputs.iter().find(|output| output.file == *file) {
                 Some(expected) if *expected != found => {
-                    Err(Error::new("is not the file that was prepared")
+                    Err(Error::new("has changed since it was prepared")
                         .in_file(&self.path.join(file))
                         .remedy("run `abridge prepare` again"))
                 }
@@ -76,14 +76,14 @@ impl PreparedDirectory {
         })
     }
 
-    /// The files of a split's tokens, named from the directory.
+    /// The files of a split's tokens, relative to the directory.
     fn files(&self, split: &str) -> Vec<String> {
         let found = self.manifest.splits.iter().find(|found| found.name == split);
         shard_names(split, found.and_then(|found| found.shards).unwrap_or(1))
     }
 }
 
-/// Works on files side by side: what is large is checked by all cores.
+/// Processes files in parallel, because large ones take time to check.
 fn in_parallel<T: Sync, R: Send>(
     files: &[T],
     work: impl Fn(&T) -> Result<R> + Sync,
@@ -117,8 +117,8 @@ pub fn shard_names(split: &str, shards: usize) -> Vec<String> {
     }
 }
 
-/// Begins a directory; only one that `prepare` wrote is replaced, and only if nothing else is in it,
-/// neither files of others nor any of the inputs.
+/// Begins a directory. An existing one is replaced only if `prepare` wrote it and it contains no
+/// other files and none of the inputs.
 pub fn begin(target: &Path, inputs: impl Iterator<Item = PathBuf>) -> Result<OutputDirectory> {
     let mut outputs = Outputs::new();
     for input in inputs {

@@ -1,4 +1,4 @@
-//! Text that was put aside becomes files of tokens, several shards at a time.
+//! Encodes spooled text into token files, several shards at a time.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Sender, channel};
@@ -22,7 +22,7 @@ pub struct Tokenizers {
     pub target: Tokenizer,
 }
 
-/// A shard of a split, to be encoded.
+/// A shard of a split to encode.
 struct Job<'a> {
     split: &'a SpooledSplit,
     shard: usize,
@@ -30,17 +30,17 @@ struct Job<'a> {
     first: usize,
 }
 
-/// What all jobs share.
+/// State shared by all jobs.
 struct Work<'a> {
     notes: &'a Notes,
     text: &'a Text,
     tokenizers: &'a Tokenizers,
-    /// Threads of one job.
+    /// Threads per job.
     threads: usize,
 }
 
-/// Encodes all shards; those that were encoded before an interruption are left alone. The results are
-/// in the order of the splits, and do not depend on the number of threads.
+/// Encodes all shards, except those that were encoded before an interruption. The results are in
+/// the order of the splits, and do not depend on the number of threads.
 pub fn encode(
     text: &Text,
     tokenizers: &Tokenizers,
@@ -75,7 +75,7 @@ pub fn encode(
             match result {
                 Ok(shard) => results[index] = Some(shard),
                 Err(error) => {
-                    // The others stop after the shard that they are at.
+                    // The other threads stop after their current shard.
                     next.store(jobs.len(), Ordering::Relaxed);
                     return Err(error);
                 }

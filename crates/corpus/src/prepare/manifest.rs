@@ -1,4 +1,4 @@
-//! What a prepared directory was made from and what it holds, with a hash of everything.
+//! The inputs and contents of a prepared directory, with a hash of everything.
 
 use std::path::Path;
 
@@ -14,7 +14,7 @@ use crate::{Error, Result};
 
 /// The name of the manifest in a prepared directory.
 pub const MANIFEST: &str = "manifest.json";
-/// Raised whenever the same inputs would give another directory.
+/// Increased whenever the same inputs would give a different directory.
 const FORMAT: u32 = 1;
 /// A larger manifest was not written by this program.
 const LARGEST: u64 = 64 << 20;
@@ -26,9 +26,9 @@ pub struct Manifest {
     pub format: u32,
     /// The program that wrote it.
     pub tool: String,
-    /// What was asked for.
+    /// What was requested.
     pub recipe: Recipe,
-    /// Settings of text that no file holds: the generator of the practice corpus.
+    /// Settings of generated text: those of the practice corpus.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub generated: Option<serde_json::Value>,
     /// The files that were read.
@@ -37,15 +37,15 @@ pub struct Manifest {
     pub vocabularies: Vocabularies,
     /// The numbers of each split.
     pub splits: Vec<SplitStatistics>,
-    /// What filters took out of the training text.
+    /// What filters removed from the training text.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub filtered: Vec<FilterReport>,
-    /// Bad lines that were passed over.
+    /// Bad lines that were skipped.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub skipped: Vec<String>,
-    /// What deserves a look.
+    /// Suspicious properties of the data.
     pub warnings: Vec<Warning>,
-    /// The files of the directory, this one excepted.
+    /// The files of the directory, except the manifest.
     pub outputs: FileList,
 }
 
@@ -58,12 +58,12 @@ pub struct Vocabularies {
     pub target: usize,
 }
 
-/// What decides whether a directory is still right.
+/// What determines whether a directory is up to date.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Origin {
     /// The program that prepares.
     pub tool: String,
-    /// What is asked for.
+    /// What is requested.
     pub recipe: Recipe,
     /// Settings of generated text.
     pub generated: Option<serde_json::Value>,

@@ -3,10 +3,11 @@
 //! | file | content |
 //! | --- | --- |
 //! | `tokenizer.source.json`, `tokenizer.target.json` | the tokenizers ([`crate::tokenizer`]) |
-//! | `train.tokens`, `valid.tokens`, `test.tokens` | the splits ([`crate::store`]); large ones in shards (`train.00000.tokens`), those of several corpora in a folder for each |
+//! | `train.tokens`, `valid.tokens`, `test.tokens` | the splits ([`crate::store`]); large ones in
+//! shards (`train.00000.tokens`), with one folder per corpus if there are several |
 //! | `manifest.json` | settings, hashes of inputs and outputs, statistics, warnings |
 //!
-//! The same inputs and settings give the same bytes, whatever the number of threads.
+//! The same inputs and settings give the same bytes, regardless of the number of threads.
 
 mod corpora;
 mod counting;
@@ -58,13 +59,13 @@ use crate::{Error, Result, Tokenizer};
 pub struct Request<'a> {
     /// Languages, tokenizers, files.
     pub recipe: &'a Recipe,
-    /// The directory that the recipe's paths start from.
+    /// The directory that the recipe's paths are relative to.
     pub data: &'a Path,
     /// The directory to write.
     pub output: &'a Path,
     /// Threads for counting and encoding.
     pub threads: usize,
-    /// Works even if nothing has changed.
+    /// Prepares even if nothing has changed.
     pub force: bool,
 }
 
@@ -79,7 +80,7 @@ impl Request<'_> {
 pub enum Outcome {
     /// The directory was written.
     Written(Manifest),
-    /// The directory was already what it should be.
+    /// The directory was already up to date.
     Unchanged(Manifest),
 }
 
@@ -94,9 +95,9 @@ impl Outcome {
 
 /// Prepares the files of a recipe.
 ///
-/// Text is read once, bit by bit, and put aside in shards of some hundred thousand sentences, which
-/// are then encoded several at a time; so the memory does not depend on the size of the corpus. A
-/// preparation that is interrupted after reading goes on at the shard where it was.
+/// Text is streamed once into spool files, in shards of some hundred thousand sentences, which are
+/// then encoded several at a time; so memory use does not depend on the size of the corpus. A
+/// preparation that is interrupted after reading resumes at the same shard.
 pub fn prepare(request: &Request<'_>, progress: &mut dyn Progress) -> Result<Outcome> {
     request.recipe.check()?;
     let inputs = hash_inputs(request, progress)?;
@@ -117,8 +118,8 @@ pub fn prepare(request: &Request<'_>, progress: &mut dyn Progress) -> Result<Out
 
 /// Prepares text that comes from a generator rather than from files.
 ///
-/// `settings` is what determines the text, for the manifest; `generate` gives the splits and may
-/// write files of its own into the directory that it gets.
+/// `settings` determines the text, for the manifest; `generate` returns the splits and may write
+/// its own files into the directory that it is given.
 pub fn prepare_generated(
     request: &Request<'_>,
     settings: serde_json::Value,
@@ -141,12 +142,12 @@ pub fn prepare_generated(
 }
 
 fn up_to_date(request: &Request<'_>, origin: &Origin) -> Option<Manifest> {
-    // What comes from standard input is not known before it is read.
+    // Standard input is not known before it is read.
     let is_unknown = origin.inputs.iter().any(|input| input.file == STANDARD_INPUT);
     if request.force || is_unknown {
         return None;
     }
-    // A damaged or missing manifest only means that there is something to do.
+    // A damaged or missing manifest only means that the directory must be prepared.
     let manifest = Manifest::load(request.output).ok()?;
     manifest.is_up_to_date(origin, request.output).then_some(manifest)
 }
@@ -173,7 +174,7 @@ fn hash_inputs(request: &Request<'_>, progress: &mut dyn Progress) -> Result<Vec
     progress.stage("checking inputs", files.len() as u64);
     let mut hashes: Vec<FileHash> = Vec::new();
     for (index, path) in files.iter().enumerate() {
-        // A path may lead into an archive; then the archive is the file.
+        // A path may lead into an archive; then the archive is hashed.
         let mut candidates = path.ancestors().filter(|ancestor| ancestor.is_file());
         let file = candidates.next().unwrap_or(path);
         let name = file.strip_prefix(request.data).unwrap_or(file).display().to_string();
@@ -230,14 +231,14 @@ fn write(
     notes.move_files(staging.path())?;
     manifest.outputs = FileList::of_directory(staging.path(), MANIFEST)?;
     let text = serde_json::to_string_pretty(&manifest)
-        .map_err(|error| Error::new(format!("cannot describe the directory: {error}")))?;
+        .map_err(|error| Error::new(format!("cannot serialise the manifest: {error}")))?;
     write_new(&staging.path().join(MANIFEST), (text + "\n").as_bytes())?;
     staging.finish()?;
     Ok(Outcome::Written(manifest))
 }
 
-/// Learns, imports or takes over the tokenizers. Pieces are learned on the counts of all training text together,
-/// each corpus as it is: a weight changes what is trained on, not what the pieces are.
+/// Trains, imports or copies the tokenizers. Pieces are learned from the word counts of all
+/// training text, each corpus as it is: weights affect only model training, not the pieces.
 fn make_tokenizers(
     request: &Request<'_>,
     counts: Counts,

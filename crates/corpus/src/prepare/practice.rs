@@ -32,7 +32,7 @@ pub fn prepare_practice(
     progress: &mut dyn Progress,
 ) -> Result<Outcome> {
     let settings = serde_json::to_value(config)
-        .map_err(|error| Error::new(format!("cannot describe the practice corpus: {error}")))?;
+        .map_err(|error| Error::new(format!("cannot serialise the settings: {error}")))?;
     let generate = |staging: &std::path::Path| {
         let practice = generate(config)?;
         let text = staging.join("text");

@@ -1,14 +1,14 @@
-//! What preparation tells while it works; the command line shows it as bars or as lines.
+//! Progress reports; the command line shows them as bars or as lines.
 
-/// Hears about progress.
+/// Receives progress reports.
 pub trait Progress {
-    /// A stage of `total` steps begins; the one before it, if any, is done.
+    /// A stage of `total` steps begins; the previous one, if any, is done.
     fn stage(&mut self, name: &str, total: u64);
-    /// So many steps of the stage are done.
+    /// `done` steps of the stage are complete.
     fn reached(&mut self, done: u64);
 }
 
-/// Hears nothing.
+/// Ignores progress.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Silent;
 

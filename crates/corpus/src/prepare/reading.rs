@@ -1,4 +1,4 @@
-//! Reads the splits of a recipe bit by bit, filters the training text, and puts it aside in shards.
+//! Streams the splits of a recipe, filters the training text, and spools it in shards.
 
 use std::path::Path;
 
@@ -16,25 +16,25 @@ use super::{Progress, Request};
 use crate::formats::{BadLines, DocumentStream};
 use crate::{Document, Error, Result};
 
-/// Everything that was read, put aside in a folder.
+/// All text of a recipe, spooled in a folder.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub struct Text {
     /// The splits in the order of the recipe.
     pub splits: Vec<SpooledSplit>,
-    /// What filters took out.
+    /// What filters removed.
     pub filtered: Vec<FilterReport>,
-    /// Bad lines that were passed over.
+    /// Bad lines that were skipped.
     pub skipped: Vec<String>,
     /// Pairs of other splits that are in the training text.
     pub training: TrainingPairs,
 }
 
-/// A split that was put aside.
+/// A spooled split.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct SpooledSplit {
-    /// As in `europarl/train`.
+    /// The name, as in `europarl/train`.
     pub name: String,
-    /// Whether the translations are there.
+    /// Whether it has translations.
     pub has_target: bool,
     /// The target language that its source sentences name, if there are several.
     #[serde(default)]
@@ -44,14 +44,14 @@ pub struct SpooledSplit {
 }
 
 impl SpooledSplit {
-    /// Which split it is, of whatever corpus.
+    /// The split without its corpus: `train`, `valid` or `test`.
     pub fn kind(&self) -> &str {
         kind(&self.name)
     }
 }
 
 impl Text {
-    /// Reads the files of a recipe into a folder; also gives the counts of words of the training
+    /// Spools the files of a recipe into a folder; also returns the word counts of the training
     /// text.
     pub fn read(
         request: &Request<'_>,
@@ -59,7 +59,7 @@ impl Text {
         progress: &mut dyn Progress,
     ) -> Result<(Self, Counts)> {
         let mut reader = Reader::new(request, folder, progress)?;
-        // What training text must not overlap with comes first.
+        // The sets that training text must not overlap with come first.
         let splits = request.recipe.splits();
         let (train, others): (Vec<_>, Vec<_>) =
             splits.into_iter().partition(|split| split.split == "train");
@@ -69,7 +69,7 @@ impl Text {
         reader.finish(train.len())
     }
 
-    /// The same of documents that are in memory.
+    /// The same for documents in memory.
     pub fn put_aside(
         splits: Vec<SplitDocuments>,
         folder: &Path,
@@ -93,7 +93,7 @@ impl Text {
         Ok((text, counting.finish()?))
     }
 
-    /// Counts the words of training text that was put aside before.
+    /// Counts the words of training text that was spooled before.
     pub fn count(&self, folder: &Path, threads: usize) -> Result<Counts> {
         let mut counting = Counting::start(threads);
         for split in self.splits.iter().filter(|split| split.kind() == "train") {
@@ -105,7 +105,7 @@ impl Text {
     }
 }
 
-/// Puts the documents of a split aside, and has their words counted if it is a training split.
+/// Spools the documents of a split, and counts their words if it is a training split.
 struct Aside {
     split: SpooledSplit,
     folder: std::path::PathBuf,
@@ -158,7 +158,7 @@ struct Reader<'a> {
     bad: BadLines,
     counting: Counting,
     text: Text,
-    /// Bytes of the files that are done.
+    /// Bytes of the finished files.
     done: u64,
 }
 
@@ -203,7 +203,7 @@ impl<'a> Reader<'a> {
             let mut sentences = 0;
             while let Some(mut document) = stream.next(&mut self.bad)? {
                 sentences += document.segments.len();
-                // Sets that number their documents from 1 would otherwise run into each other.
+                // Otherwise sets that number their documents from 1 would collide.
                 if !ids.insert(hash(&document.id)) {
                     document.id = format!("{}/{}", part.source.display(), document.id);
                     ids.insert(hash(&document.id));
@@ -231,7 +231,7 @@ impl<'a> Reader<'a> {
             }
             self.done += stream.bytes_read();
             if sentences == 0 {
-                return Err(Error::new(format!("holds no sentence for the {name} split"))
+                return Err(Error::new(format!("has no sentences for the {name} split"))
                     .in_file(&self.request.data.join(&part.source))
                     .remedy("check that it is the right file"));
             }
@@ -263,7 +263,7 @@ impl<'a> Reader<'a> {
     }
 
     fn finish(mut self, train: usize) -> Result<(Text, Counts)> {
-        // Read last, told first.
+        // Training splits are read last but listed first.
         self.text.splits.rotate_right(train);
         self.text.skipped = self.bad.skipped;
         Ok((self.text, self.counting.finish()?))

@@ -19,22 +19,22 @@ pub struct Recipe {
     /// How text becomes tokens.
     #[serde(default)]
     pub tokenizer: TokenizerRecipe,
-    /// What is taken out of the training text.
+    /// Filters for the training text.
     #[serde(default, skip_serializing_if = "FilterRecipe::is_off")]
     pub filters: FilterRecipe,
-    /// Bad lines that may be passed over; each is listed.
+    /// How many bad lines may be skipped; each is listed.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub skip_bad: usize,
-    /// Text to train on; tokenizers see nothing else.
+    /// Text to train on; tokenizers are trained on nothing else.
     #[serde(default)]
     pub train: Vec<InputFiles>,
-    /// Text that decides when training stops.
+    /// Text that determines when training stops.
     #[serde(default)]
     pub valid: Vec<InputFiles>,
     /// Text to evaluate on.
     #[serde(default)]
     pub test: Vec<InputFiles>,
-    /// Several corpora, each kept apart, instead of the three splits above.
+    /// Several corpora, stored separately, instead of the three splits above.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub corpora: Vec<CorpusRecipe>,
 }
@@ -55,16 +55,16 @@ impl Default for Languages {
     }
 }
 
-/// How the tokenizers come about.
+/// How the tokenizers are made.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct TokenizerRecipe {
-    /// Pieces per vocabulary, special tokens included; 20,000 as in the paper.
+    /// Pieces per vocabulary, including special tokens; 20,000 as in the paper.
     pub vocabulary_size: usize,
     /// One vocabulary for both languages instead of one each.
     pub joint: bool,
-    /// A model directory whose tokenizers are taken, instead of training: for a run that starts
-    /// from that model.
+    /// A model directory whose tokenizers are used instead of training new ones: for a run that
+    /// starts from that model.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub model: Option<PathBuf>,
     /// A SentencePiece model to import for the source language, instead of training.
@@ -104,22 +104,22 @@ pub struct ImportFiles {
 pub struct InputFiles {
     /// The source side, or the only file.
     pub source: PathBuf,
-    /// The target side, where it is a file of its own.
+    /// The target side, if it is a separate file.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub target: Option<PathBuf>,
     /// One document id per line; found beside the source if it is not named.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub docids: Option<PathBuf>,
-    /// The format, if it should not be guessed.
+    /// The format, if it should not be detected.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub format: Option<String>,
-    /// Whether a document id that comes back names another document; otherwise it is an error.
+    /// Whether a repeated document id means a new document; otherwise it is an error.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub repeated_ids: bool,
 }
 
 impl InputFiles {
-    /// The same files for the readers, below a directory.
+    /// The same files as input for the readers, relative to a directory.
     pub fn input(&self, data: &Path) -> Result<Input> {
         let standard_input = self.source.as_os_str() == STANDARD_INPUT;
         Ok(Input {
@@ -202,15 +202,15 @@ impl Recipe {
         splits
     }
 
-    /// The languages of a corpus: its own target language, or that of all.
+    /// The languages of a corpus: its own target language, or that of the recipe.
     pub fn languages_of(&self, corpus: Option<&CorpusRecipe>) -> Languages {
         let own = corpus.and_then(|corpus| corpus.target.clone());
         let target = own.unwrap_or_else(|| self.languages.target.clone());
         Languages { target, ..self.languages.clone() }
     }
 
-    /// The target languages that source sentences name, each once, in the order of the corpora; none
-    /// where all corpora have the same.
+    /// The distinct target languages that source sentences name, in the order of the corpora; none
+    /// if all corpora have the same.
     pub fn target_languages(&self) -> Vec<String> {
         let mut languages: Vec<String> = Vec::new();
         for target in self.corpora.iter().filter_map(|corpus| corpus.target.as_ref()) {
@@ -221,13 +221,12 @@ impl Recipe {
         languages
     }
 
-    /// The filters of a corpus: its own, or those of all.
+    /// The filters of a corpus: its own, or those of the recipe.
     pub fn filters_of<'a>(&'a self, corpus: Option<&'a CorpusRecipe>) -> &'a FilterRecipe {
         corpus.and_then(|corpus| corpus.filters.as_ref()).unwrap_or(&self.filters)
     }
 
-    /// Takes training text out that stands in the validation and test splits or in further sets,
-    /// whatever else is filtered.
+    /// Also filters training text that occurs in the validation and test splits or in further sets.
     pub fn without(&mut self, sets: &[String]) {
         let own = self.corpora.iter_mut().filter_map(|corpus| corpus.filters.as_mut());
         for filters in own.chain([&mut self.filters]) {
@@ -249,13 +248,13 @@ impl Recipe {
         splits.flat_map(|split| split.files.to_vec()).collect()
     }
 
-    /// Refuses what cannot be prepared, before anything is read.
+    /// Rejects contradictions before anything is read.
     pub fn check(&self) -> Result<()> {
         let TokenizerRecipe { model, source, target, .. } = &self.tokenizer;
         let imported = [source, target].iter().filter(|import| import.is_some()).count();
         if model.is_some() && (imported > 0 || self.tokenizer.joint) {
             return Err(Error::new(
-                "the tokenizers of a model exclude imported ones and a joint vocabulary",
+                "a model's tokenizers cannot be combined with imported ones or a joint vocabulary",
             )
             .remedy("give the model alone: it has a tokenizer for each language"));
         }
@@ -269,7 +268,7 @@ impl Recipe {
         }
         if self.tokenizer.joint && imported > 0 {
             return Err(Error::new(
-                "a joint vocabulary and an imported tokenizer exclude each other",
+                "a joint vocabulary and an imported tokenizer cannot be combined",
             )
             .remedy("import the same files for both languages instead"));
         }
@@ -315,7 +314,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_recipe_reads_as_it_looks() {
+    fn a_recipe_is_parsed() {
         let recipe: Recipe = toml::from_str(
             "[languages]\nsource = \"en\"\ntarget = \"de\"\n\
              [tokenizer]\nvocabulary_size = 300\n\
@@ -343,7 +342,7 @@ mod tests {
     }
 
     #[test]
-    fn corpora_have_names_and_weights_of_their_own() {
+    fn corpora_have_their_own_names_and_weights() {
         let corpora = "[languages]\nsource = \"en\"\ntarget = \"de\"\n\
              [[corpora]]\nname = \"talks\"\nweight = 2\n\
              [[corpora.train]]\nsource = \"a.en\"\ntarget = \"a.de\"\n\
@@ -364,7 +363,7 @@ mod tests {
             ("weight = 2", "weight = -1", "weight of `talks` is -1"),
             ("0.25", "1.5", "cut_documents"),
             ("weight = 2", "weight = 2\ntarget = \"de\"", "`films` has none"),
-            ("weight = 2", "weight = 2\ntarget = \">>de<<\"", "is not the code of a language"),
+            ("weight = 2", "weight = 2\ntarget = \">>de<<\"", "is not a language code"),
             (
                 "[[corpora]]\nname = \"talks\"",
                 "[[train]]\nsource = \"x\"\n[[corpora]]\nname = \"t\"",
@@ -378,7 +377,7 @@ mod tests {
     }
 
     #[test]
-    fn contradictions_are_refused() {
+    fn rejects_contradictions() {
         let error = Recipe::default().check().unwrap_err().to_string();
         assert!(error.contains("nothing to train"), "{error}");
         let import = ImportFiles { model: "a.model".into(), dictionary: None };

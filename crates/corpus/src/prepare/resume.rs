@@ -1,4 +1,4 @@
-//! What an interrupted preparation has left, so that it need not be done again.
+//! The saved work of an interrupted preparation, so that it need not be repeated.
 
 use std::fs::File;
 use std::io::Write;
@@ -15,7 +15,7 @@ use super::statistics::SplitStatistics;
 use super::warnings::Warning;
 use crate::{Error, Result};
 
-/// The name of everything below the folder.
+/// The names of everything in the folder.
 const STATE: &str = "state.json";
 const TOKENIZERS: &str = "tokenizers";
 const TEXT: &str = "text";
@@ -25,11 +25,11 @@ const LOCK: &str = "lock";
 /// A shard that was encoded.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct EncodedShard {
-    /// Its file of tokens, named from the directory.
+    /// Its token file, relative to the directory.
     pub file: FileHash,
-    /// Its numbers.
+    /// Its statistics.
     pub statistics: SplitStatistics,
-    /// What deserves a look.
+    /// Suspicious properties of the data.
     pub warnings: Vec<Warning>,
 }
 
@@ -39,29 +39,29 @@ struct State {
     text: Text,
 }
 
-/// Text, notes and finished files of a preparation, in a folder beside the directory that it will
-/// become. It goes when the preparation ends, with success or an error; only a process that is killed
+/// Text, notes and finished files of a preparation, in a folder beside its output directory. The
+/// folder is removed when the preparation ends, with success or an error; only a killed process
 /// leaves it to the next one.
 #[derive(Debug)]
 pub struct Notes {
     folder: PathBuf,
-    /// Held as long as the preparation goes on, so that no second process works here.
+    /// Held during the preparation, so that no second process works here.
     _lock: File,
 }
 
 impl Notes {
-    /// Begins, or goes on with what was left for the same recipe and inputs, if that is wanted.
+    /// Starts over, or resumes what was left for the same recipe and inputs if `origin` is given.
     pub fn open(output: &Path, origin: Option<&Origin>) -> Result<Self> {
         let name = output.file_name().unwrap_or_default().to_string_lossy();
         let folder = output.with_file_name(format!(".{name}.preparing"));
         let private = output.with_file_name(format!(".{name}.preparing-{}", unique()));
-        // What is not ours, or in use, is left alone.
+        // A folder that is not ours or in use is not touched.
         let is_ours = !folder.exists() || folder.join(LOCK).is_file();
         let free = is_ours.then(|| lock(&folder)).transpose()?.flatten();
         let notes = if let Some(lock) = free {
             Self { folder, _lock: lock }
         } else {
-            let taken = || Error::new("another process prepares it").in_file(output);
+            let taken = || Error::new("another process is preparing it").in_file(output);
             let lock = lock(&private)?.ok_or_else(taken)?;
             Self { folder: private, _lock: lock }
         };
@@ -80,12 +80,12 @@ impl Notes {
         Ok(notes)
     }
 
-    /// Where text is put aside.
+    /// Where text is spooled.
     pub fn text_folder(&self) -> PathBuf {
         self.folder.join(TEXT)
     }
 
-    /// Where files of the directory are made.
+    /// Where files of the directory are written.
     pub fn files(&self) -> PathBuf {
         self.folder.join(FILES)
     }
@@ -107,31 +107,31 @@ impl Notes {
         (state.origin == *origin).then_some(state.text)
     }
 
-    /// Notes that all text is read.
+    /// Records that all text is read.
     pub fn save_text(&self, origin: &Origin, text: Text) -> Result<Text> {
         let state = State { origin: origin.clone(), text };
         write(&self.folder.join(STATE), &state)?;
         Ok(state.text)
     }
 
-    /// Whether the tokenizers are there.
+    /// Whether the tokenizers are finished.
     pub fn has_tokenizers(&self) -> bool {
         self.folder.join(TOKENIZERS).is_file()
     }
 
-    /// Notes that they are.
+    /// Records that the tokenizers are finished.
     pub fn save_tokenizers(&self) -> Result<()> {
         write(&self.folder.join(TOKENIZERS), &())
     }
 
-    /// A shard of a split that was encoded and is still as it was.
+    /// A shard of a split that was encoded and is unchanged.
     pub fn shard(&self, split: &str, shard: usize) -> Option<EncodedShard> {
         let encoded: EncodedShard = read(&self.shard_path(split, shard))?;
         let found = FileHash::of(&self.files().join(&encoded.file.file), &encoded.file.file);
         found.is_ok_and(|found| found == encoded.file).then_some(encoded)
     }
 
-    /// Notes a shard that was encoded.
+    /// Records an encoded shard.
     pub fn save_shard(&self, split: &str, shard: usize, encoded: &EncodedShard) -> Result<()> {
         write(&self.shard_path(split, shard), encoded)
     }
@@ -143,8 +143,8 @@ impl Notes {
 
 impl Drop for Notes {
     fn drop(&mut self) {
-        // Under another name first, so that nobody begins to work in what is about to go. What cannot
-        // be removed only takes space.
+        // Renamed first, so that no process begins to work in a folder that is about to be removed.
+        // A failure only costs space.
         let name = self.folder.file_name().unwrap_or_default().to_string_lossy();
         let gone = self.folder.with_file_name(format!("{name}-{}", unique()));
         if std::fs::rename(&self.folder, &gone).is_ok() {
@@ -159,7 +159,7 @@ fn unique() -> String {
     format!("{}-{}", std::process::id(), COUNT.fetch_add(1, Ordering::Relaxed))
 }
 
-/// The lock of a folder, which is created if necessary; none if another preparation holds it.
+/// The lock of a folder, which is created if necessary; `None` if another preparation holds it.
 fn lock(folder: &Path) -> Result<Option<File>> {
     let path = folder.join(LOCK);
     let failed = |error| Error::io("write", &path, error);
@@ -167,7 +167,7 @@ fn lock(folder: &Path) -> Result<Option<File>> {
         std::fs::create_dir_all(folder).map_err(|error| Error::io("create", folder, error))?;
         let opened = File::options().create(true).write(true).truncate(false).open(&path);
         let mut file = match opened {
-            // The one before has just ended.
+            // The previous preparation has just ended.
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => continue,
             opened => opened.map_err(failed)?,
         };
@@ -176,7 +176,7 @@ fn lock(folder: &Path) -> Result<Option<File>> {
             Err(std::fs::TryLockError::WouldBlock) => return Ok(None),
             Err(std::fs::TryLockError::Error(error)) => return Err(failed(error)),
         }
-        // The lock may be that of a folder that is gone; the content tells.
+        // The lock may belong to a removed folder; its content tells.
         let mark = unique();
         file.set_len(0).and_then(|()| file.write_all(mark.as_bytes())).map_err(failed)?;
         if std::fs::read_to_string(&path).is_ok_and(|found| found == mark) {
@@ -194,13 +194,13 @@ fn remove(path: &Path, how: impl Fn(&Path) -> std::io::Result<()>) -> Result<()>
     }
 }
 
-/// What cannot be read is not there.
+/// Unreadable files count as missing.
 fn read<T: DeserializeOwned>(path: &Path) -> Option<T> {
     serde_json::from_slice(&std::fs::read(path).ok()?).ok()
 }
 
 fn write<T: Serialize>(path: &Path, value: &T) -> Result<()> {
     let text = serde_json::to_vec(value)
-        .map_err(|error| Error::new(format!("cannot note what is done: {error}")))?;
+        .map_err(|error| Error::new(format!("cannot save the state: {error}")))?;
     replace(path, &text)
 }

@@ -1,4 +1,4 @@
-//! Reading the documents of a split out of its files.
+//! Reads the documents of a split from its files.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -17,7 +17,7 @@ pub struct SplitDocuments {
 }
 
 impl SplitDocuments {
-    /// Checks documents that come from elsewhere than files.
+    /// Checks documents that do not come from files.
     pub fn new(name: &str, documents: Vec<Document>) -> Result<Self> {
         let mut split = Self { name: name.to_owned(), documents };
         split.documents.retain(|document| !document.segments.is_empty());
@@ -34,12 +34,12 @@ impl SplitDocuments {
         for part in files {
             let corpus = read(&part.input(data)?)?;
             if corpus.documents.iter().all(|document| document.segments.is_empty()) {
-                return Err(Error::new(format!("holds no sentence for the {name} split"))
+                return Err(Error::new(format!("has no sentences for the {name} split"))
                     .in_file(&data.join(&part.source))
                     .remedy("check that it is the right file"));
             }
             for mut document in corpus.documents {
-                // Sets that number their documents from 1 would otherwise run into each other.
+                // Otherwise sets that number their documents from 1 would collide.
                 if ids.contains(&document.id) {
                     document.id = format!("{}/{}", part.source.display(), document.id);
                 }
@@ -50,12 +50,12 @@ impl SplitDocuments {
         Self::new(name, documents)
     }
 
-    /// Which split it is, of whatever corpus: `train`, `valid` or `test`.
+    /// The split without its corpus: `train`, `valid` or `test`.
     pub fn kind(&self) -> &str {
         kind(&self.name)
     }
 
-    /// Whether the translations are there.
+    /// Whether there are translations.
     pub fn has_target(&self) -> bool {
         self.documents
             .first()
@@ -76,8 +76,8 @@ impl SplitDocuments {
     }
 }
 
-/// Refuses a split without sentences, and one that lacks translations. A test split may lack all of
-/// them; training and validation cannot.
+/// Rejects a split without sentences or with missing translations. Only a test split may have none
+/// at all.
 pub(super) fn check_translations(name: &str, sentences: usize, with: usize) -> Result<()> {
     if sentences == 0 {
         return Err(Error::new(format!("the {name} split is empty"))
@@ -103,7 +103,7 @@ mod tests {
     use crate::Segment;
 
     #[test]
-    fn equal_ids_of_two_files_are_told_apart() {
+    fn equal_ids_in_two_files_are_different_documents() {
         let directory = tempfile::tempdir().unwrap();
         let write = |name: &str, text: &str| {
             std::fs::write(directory.path().join(name), text).unwrap();

@@ -1,4 +1,4 @@
-//! Text between reading and encoding: documents on the disk, in shards that fit into memory.
+//! Text between reading and encoding: documents on disk, in shards that fit into memory.
 
 use std::fs::File;
 use std::io::{BufWriter, Write};
@@ -8,12 +8,12 @@ use serde::{Deserialize, Serialize};
 
 use crate::{Document, Error, Result, Segment};
 
-/// Sentences of a shard; a document is never split, so a shard may be larger by one.
+/// Sentences per shard; a document is never split, so a shard may exceed this by one document.
 const SHARD: usize = 1 << 17;
-/// The length that stands for a missing translation.
+/// The length that marks a missing translation.
 const MISSING: u32 = u32::MAX;
 
-/// What a shard holds.
+/// The size of a shard.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ShardSize {
     /// Documents.
@@ -32,13 +32,13 @@ pub struct SpoolWriter {
 }
 
 impl SpoolWriter {
-    /// Makes the folder.
+    /// Creates the folder.
     pub fn create(folder: &Path) -> Result<Self> {
         std::fs::create_dir_all(folder).map_err(|error| Error::io("create", folder, error))?;
         Ok(Self { folder: folder.to_path_buf(), limit: SHARD, open: None, shards: Vec::new() })
     }
 
-    /// Adds a document; returns the shard that is complete, if one is.
+    /// Adds a document; returns the shard that it completes, if any.
     pub fn push(&mut self, document: &Document) -> Result<Option<usize>> {
         let last = self.shards.last().copied().unwrap_or_default();
         let is_full = last.sentences > 0 && last.sentences + document.segments.len() > self.limit;
@@ -60,7 +60,7 @@ impl SpoolWriter {
         Ok(complete)
     }
 
-    /// Completes the last shard; returns it, and what all of them hold.
+    /// Completes the last shard; returns it and the sizes of all shards.
     pub fn finish(&mut self) -> Result<(Option<usize>, Vec<ShardSize>)> {
         Ok((self.close()?, std::mem::take(&mut self.shards)))
     }
@@ -143,7 +143,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn documents_come_back_and_are_never_split() {
+    fn documents_round_trip_and_are_never_split() {
         let folder = tempfile::tempdir().unwrap();
         let segment = |n: usize| match n % 3 {
             0 => Segment::new(""),

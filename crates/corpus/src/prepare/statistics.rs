@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use crate::store::StoreContent;
 use crate::tokenizer::special::UNKNOWN;
 
-/// The numbers of one split.
+/// The statistics of one split.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SplitStatistics {
     /// `train`, `valid` or `test`, after the name of the corpus if there are several.
@@ -20,12 +20,12 @@ pub struct SplitStatistics {
     pub source: SideStatistics,
     /// The target side, if there is one.
     pub target: Option<SideStatistics>,
-    /// The files of its tokens, if there are several.
+    /// The number of its token files, if there are several.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub shards: Option<usize>,
 }
 
-/// The numbers of one side of a split.
+/// The statistics of one side of a split.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SideStatistics {
     /// All tokens, without `</s>`.
@@ -37,7 +37,7 @@ pub struct SideStatistics {
 }
 
 impl SplitStatistics {
-    /// Counts what a store will hold.
+    /// The statistics of a store's content.
     pub fn of(name: &str, content: &StoreContent) -> Self {
         let side = |side: &crate::store::EncodedSide| {
             let mut start = 0;
@@ -62,7 +62,7 @@ impl SplitStatistics {
         }
     }
 
-    /// Adds what another shard of the split holds.
+    /// Adds the statistics of another shard of the split.
     pub fn add(&mut self, other: &Self) {
         self.documents += other.documents;
         self.sentences += other.sentences;
@@ -90,7 +90,7 @@ impl SplitStatistics {
     }
 }
 
-/// The table of all splits, ready to print; Markdown and plain text at once.
+/// The table of all splits, ready to print; both Markdown and readable plain text.
 #[derive(Debug)]
 pub struct DataTable<'a> {
     /// The codes of the languages.

@@ -84,7 +84,7 @@ fn a_directory_holds_everything_and_opens_again() {
     let prepared = PreparedDirectory::open(&output).unwrap();
     assert_eq!(prepared.manifest(), outcome.manifest());
     let manifest = prepared.manifest();
-    // Document ids beside the source belong to the inputs.
+    // Document ids beside the source are inputs too.
     assert_eq!(manifest.inputs.len(), 9);
     assert_eq!(manifest.outputs.iter().count(), 5);
     assert_eq!(manifest.vocabularies, Vocabularies { source: 70, target: 70 });
@@ -107,14 +107,14 @@ fn a_directory_holds_everything_and_opens_again() {
 }
 
 #[test]
-fn unchanged_inputs_are_left_alone_and_changes_are_noticed() {
+fn only_changes_are_prepared_again() {
     let corpus = corpus();
     let data = corpus.path();
     let first = run(data, &recipe(), 1).unwrap();
     let unchanged =
         |recipe: &Recipe| matches!(run(data, recipe, 2).unwrap(), Outcome::Unchanged(_));
     assert!(unchanged(&recipe()));
-    // Threads change nothing, so the forced run gives the same manifest.
+    // The number of threads changes nothing, so the forced run gives the same manifest.
     let output = data.join("prepared");
     let again = Request { recipe: &recipe(), data, output: &output, threads: 3, force: true };
     assert_eq!(prepare(&again, &mut Silent).unwrap(), first);
@@ -135,7 +135,7 @@ fn unchanged_inputs_are_left_alone_and_changes_are_noticed() {
 }
 
 #[test]
-fn errors_leave_nothing_behind_and_keep_what_was_there() {
+fn errors_leave_nothing_behind_and_keep_the_old_directory() {
     let corpus = corpus();
     let data = corpus.path();
     let fail = |recipe: &Recipe, reason: &str| {
@@ -146,12 +146,12 @@ fn errors_leave_nothing_behind_and_keep_what_was_there() {
     };
     let mut large = recipe();
     large.tokenizer.vocabulary_size = 20_000;
-    fail(&large, "but 20000 were asked for");
+    fail(&large, "but 20000 were requested");
     let mut missing = recipe();
     missing.test[0].source = "none.en".into();
     fail(&missing, "none.en: cannot read");
     let first = run(data, &recipe(), 2).unwrap();
-    fail(&large, "but 20000 were asked for");
+    fail(&large, "but 20000 were requested");
     fs::write(data.join("valid.de"), "Zu kurz.\n").unwrap();
     fail(&recipe(), "12 lines");
     fs::write(data.join("valid.en"), "").unwrap();
@@ -185,7 +185,7 @@ fn an_interrupted_run_starts_clean() {
 }
 
 #[test]
-fn what_others_put_into_a_prepared_directory_stays() {
+fn foreign_files_in_a_prepared_directory_are_kept() {
     let corpus = corpus();
     let data = corpus.path();
     run(data, &recipe(), 2).unwrap();
@@ -200,7 +200,7 @@ fn what_others_put_into_a_prepared_directory_stays() {
         assert_eq!(fs::read_to_string(&file).unwrap(), "years of work");
         fs::remove_file(&file).unwrap();
     }
-    // An input in the directory that is to be replaced, even one that is listed there.
+    // An input in the directory to be replaced, even one listed in its manifest.
     fs::copy(data.join("train.en"), data.join("prepared/test.tokens")).unwrap();
     other.train[0].source = "prepared/test.tokens".into();
     let error = run(data, &other, 2).unwrap_err().to_string();
@@ -209,7 +209,7 @@ fn what_others_put_into_a_prepared_directory_stays() {
 }
 
 #[test]
-fn two_at_once_both_succeed() {
+fn concurrent_preparations_succeed() {
     let corpus = corpus();
     let data = corpus.path();
     std::thread::scope(|scope| {
@@ -365,13 +365,13 @@ fn several_corpora_are_kept_apart_and_share_their_vocabulary() {
     assert_eq!(joined.sentences(), 129);
     let error = prepared.split("news/train").unwrap_err().to_string();
     assert!(error.contains("it has talks/train, films/train"), "{error}");
-    // Another weight is another recipe, but the text is not looked at again in training.
+    // A changed weight changes the recipe.
     several.corpora[0].weight = Some(2.0);
     assert!(run(data, &several, 2).unwrap_err().to_string().contains("`films` has no weight"));
 }
 
 #[test]
-fn training_text_that_stands_in_other_sets_is_taken_out() {
+fn training_text_that_occurs_in_other_sets_is_removed() {
     let directory = tempfile::tempdir().unwrap();
     let data = directory.path();
     let write = |name: &str, lines: &[String]| {
@@ -393,8 +393,8 @@ fn training_text_that_stands_in_other_sets_is_taken_out() {
     }
     let set = "A set of its own has a long line like this one.";
     write("set.en", &[set.to_owned(), "Yes.".to_owned()]);
-    // A validation pair, a test source in capitals with another translation, a line of the set with a
-    // word more, and one that is too short to count.
+    // A validation pair, a test source in capitals with another translation, a line of the set with
+    // an additional word, and one that is too short to be removed.
     let add = |name: &str, new: [&str; 4]| {
         let text = fs::read_to_string(data.join(name)).unwrap();
         fs::write(data.join(name), text + &new.join("\n") + "\n").unwrap();
@@ -412,7 +412,7 @@ fn training_text_that_stands_in_other_sets_is_taken_out() {
     let [report] = outcome.manifest().filtered.as_slice() else { panic!("one report") };
     assert_eq!((report.removed, report.of), (3, 104));
     assert_eq!(report.examples[0].source, valid);
-    assert!(report.to_string().contains("overlap took out 3 of 104 pairs"), "{report}");
+    assert!(report.to_string().contains("overlap removed 3 of 104 pairs"), "{report}");
     assert_eq!(outcome.manifest().splits[0].sentences, 101);
     assert!(matches!(run(data, &without, 2).unwrap(), Outcome::Unchanged(_)));
     write("set.en", &["Another set.".to_owned()]);
@@ -421,7 +421,7 @@ fn training_text_that_stands_in_other_sets_is_taken_out() {
 }
 
 #[test]
-fn an_interrupted_run_goes_on_where_it_was() {
+fn an_interrupted_run_resumes_where_it_was() {
     let corpus = corpus();
     let data = corpus.path();
     let first = run(data, &recipe(), 2).unwrap();
@@ -440,7 +440,7 @@ fn an_interrupted_run_goes_on_where_it_was() {
     notes.save_tokenizers().unwrap();
     encode(&text, &tokenizers, &notes, 1, &mut Silent).unwrap();
     fs::remove_file(notes.files().join("test.tokens")).unwrap();
-    // A shard that is done is not looked at again: its text may be gone.
+    // A finished shard is not read again: its text may be gone.
     fs::remove_file(notes.text_folder().join("train/00000.text")).unwrap();
     let left = data.join(".prepared.preparing");
     let kept = data.join("kept");
@@ -452,7 +452,7 @@ fn an_interrupted_run_goes_on_where_it_was() {
 }
 
 #[test]
-fn bad_lines_can_be_passed_over_and_are_listed() {
+fn bad_lines_can_be_skipped_and_are_listed() {
     let corpus = corpus();
     let data = corpus.path();
     let mut text = fs::read(data.join("train.de")).unwrap();

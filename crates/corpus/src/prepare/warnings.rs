@@ -1,4 +1,4 @@
-//! What a careful person would notice about the data, counted, with the first places of each.
+//! Warnings about suspicious data, counted, with the first occurrences of each.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -15,23 +15,23 @@ use crate::store::{EncodedSide, StoreContent};
 const SUSPICIOUS_RATIO: usize = 3;
 /// … and at least this many.
 const SUSPICIOUS_LENGTH: usize = 12;
-/// Shorter sentences recur by nature ("Thank you very much."), so only longer ones count as seen.
+/// Shorter sentences recur naturally ("Thank you very much."), so only longer ones count as seen.
 const DUPLICATE_WORDS: usize = 6;
-/// How many places a warning names.
+/// How many occurrences a warning lists.
 const PLACES: usize = 3;
 
-/// Something that is allowed but deserves a look.
+/// Something that is allowed but suspicious.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Warning {
-    /// The split in which it was seen.
+    /// The split in which it was found.
     pub split: String,
     /// What it is.
     pub kind: WarningKind,
-    /// How often.
+    /// The number of occurrences.
     pub count: usize,
-    /// Out of how many sentences or documents.
+    /// The total number of sentences or documents.
     pub of: usize,
-    /// The first places: sentences counted from 1 through the split, or names of documents.
+    /// The first occurrences: sentences of the split, counted from 1, or names of documents.
     pub places: Vec<String>,
 }
 
@@ -74,14 +74,13 @@ impl fmt::Display for Warning {
     }
 }
 
-/// Pairs of other splits that also stand in the training text. Of that, which may be large, nothing
-/// is kept.
+/// Pairs of other splits that also occur in the training text, which may be large and is not kept.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub struct TrainingPairs {
     /// Hashes of pairs to look for; looked up, never iterated.
     #[serde(skip)]
     wanted: FxHashSet<u64>,
-    /// Those that were found.
+    /// The hashes that were found.
     seen: BTreeSet<u64>,
 }
 
@@ -91,7 +90,7 @@ impl TrainingPairs {
         self.wanted.extend(long_pairs(document));
     }
 
-    /// Looks at a document of the training text.
+    /// Checks a document of the training text.
     pub fn look_at(&mut self, document: &Document) {
         self.seen.extend(long_pairs(document).filter(|pair| self.wanted.contains(pair)));
     }
@@ -102,8 +101,8 @@ fn long_pairs(document: &Document) -> impl Iterator<Item = u64> {
     long.map(|segment| hash(&segment.source, segment.target.as_deref()))
 }
 
-/// Looks at a shard of a split, whose first sentence has the given number in it, from 0; a warning of
-/// each kind, however often.
+/// Checks a shard of a split, whose first sentence has the given number in the split, counted from
+/// 0; returns at most one warning of each kind.
 pub fn inspect(
     split: &str,
     documents: &[Document],
@@ -215,7 +214,7 @@ mod tests {
     use crate::Segment;
 
     #[test]
-    fn each_kind_is_seen_and_counted() {
+    fn each_kind_is_found_and_counted() {
         let known =
             Segment::pair("One two three four five six.", "Eins zwei drei vier fünf sechs.");
         let train = vec![Document::new("t", vec![known.clone(), known.clone()])];

@@ -1,11 +1,11 @@
-//! What goes into a token store, and how it is written.
+//! The content of a token store, and how it is written.
 
 use std::path::Path;
 
 use super::header::Header;
 use crate::{Error, Result};
 
-/// One language of a split: the ids of all sentences one after the other, and where each ends.
+/// One language of a split: the concatenated ids of all sentences, and where each ends.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct EncodedSide {
     /// Token ids of all sentences, without `</s>`.
@@ -60,7 +60,7 @@ impl StoreContent {
         Ok(bytes)
     }
 
-    /// Writes the file and waits until it is on the disk.
+    /// Writes the file and syncs it to disk.
     pub fn write(&self, path: &Path) -> Result<()> {
         let bytes = self.to_bytes().map_err(|error| error.in_file(path))?;
         abridge_base::files::replace(path, &bytes)

@@ -1,4 +1,4 @@
-//! The first 128 bytes of a token store, and where everything after them lies.
+//! The first 128 bytes of a token store, and where everything after them is.
 
 use std::ops::Range;
 
@@ -23,7 +23,7 @@ pub struct Header {
     pub target_vocabulary: u64,
 }
 
-/// Where the sections lie, in bytes from the start of the file.
+/// Where the sections are, in bytes from the start of the file.
 #[derive(Clone, Debug)]
 pub struct Layout {
     pub documents: Range<usize>,
@@ -77,7 +77,7 @@ impl Header {
         let layout = header.layout().ok_or("its header claims impossible sizes")?;
         if layout.names.end != file.len() {
             return Err(format!(
-                "it has {} bytes, but its header promises {}",
+                "it has {} bytes, but its header says {}",
                 file.len(),
                 layout.names.end
             ));
@@ -88,7 +88,7 @@ impl Header {
         Ok((header, layout))
     }
 
-    /// Where the sections lie; `None` if that is beyond what a file can hold.
+    /// Where the sections are; `None` if that is beyond what a file can hold.
     pub fn layout(self) -> Option<Layout> {
         let mut end = SIZE as u64;
         let mut section = |count: u64, size: u64| {
@@ -122,7 +122,7 @@ impl Header {
     }
 }
 
-/// The number at a byte position that the caller knows to be inside.
+/// The number at a byte position, which must be in bounds.
 pub fn u64_at(bytes: &[u8], position: usize) -> u64 {
     let mut number = [0; 8];
     number.copy_from_slice(&bytes[position..position + 8]);

@@ -1,4 +1,4 @@
-//! The bytes of a file: mapped where they came from a path, owned where they were made in memory.
+//! The bytes of a file: mapped if they come from a path, owned if they were made in memory.
 
 use std::ops::Deref;
 use std::path::Path;

@@ -1,7 +1,6 @@
 //! One file of token ids per split: sentences and documents found by offset, mapped into memory.
 //!
-//! All numbers are little-endian. After a header of 128 bytes come, each starting where the one
-//! before it ends:
+//! All numbers are little-endian. After a header of 128 bytes come these sections, without gaps:
 //!
 //! | section | content |
 //! | --- | --- |
@@ -13,8 +12,7 @@
 //! | text of names | UTF-8 |
 //!
 //! The header holds the magic bytes, the version, these counts, the sizes of both vocabularies and
-//! a SHA-256 of everything else, so that a damaged file is an error that says so, never a wrong
-//! batch.
+//! a SHA-256 of everything else, so that a damaged file gives an error, never a wrong batch.
 
 mod content;
 mod header;

@@ -1,4 +1,4 @@
-//! Reading sentences out of a token store.
+//! Reads sentences from a token store.
 
 use std::ops::Range;
 use std::path::Path;
@@ -18,7 +18,7 @@ pub enum Side {
 /// A split of a prepared corpus: documents of sentences of token ids, on both sides, in one file or
 /// several.
 ///
-/// Sentences and documents are numbered through all files, in order; a document is a range of
+/// Sentences and documents are numbered across all files, in order; a document is a range of
 /// sentences.
 #[derive(Debug)]
 pub struct TokenStore {
@@ -39,7 +39,7 @@ impl TokenStore {
         Self::new(vec![Shard::from_bytes(bytes)?])
     }
 
-    /// One store after the other, as one.
+    /// Concatenates stores.
     pub fn join(stores: Vec<Self>) -> Result<Self> {
         Self::new(stores.into_iter().flat_map(|store| store.shards).collect())
     }
@@ -70,7 +70,7 @@ impl TokenStore {
         self.sentence_starts[self.shards.len()]
     }
 
-    /// Whether the translations are there.
+    /// Whether it has translations.
     pub fn has_target(&self) -> bool {
         self.shards.first().is_some_and(Shard::has_target)
     }
@@ -141,11 +141,11 @@ fn starts(counts: impl Iterator<Item = usize>) -> Vec<usize> {
     starts
 }
 
-/// The range that holds a number, and the number's place in it.
+/// The range that contains a number, and the number's offset in it.
 fn locate(starts: &[usize], number: usize) -> (usize, usize) {
     let last = starts.len() - 1;
-    assert!(number < starts[last], "there is no number {number} among {}", starts[last]);
-    // Empty ranges start where the next one does, so this is the last that starts in time.
+    assert!(number < starts[last], "index {number} is out of bounds for {}", starts[last]);
+    // Empty ranges start where the next one does, so take the last that does not start later.
     let range = starts[..last].partition_point(|&start| start <= number) - 1;
     (range, number - starts[range])
 }

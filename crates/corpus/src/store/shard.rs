@@ -20,7 +20,7 @@ impl Shard {
     /// Opens a file and checks all of it.
     pub fn open(path: &Path) -> Result<Self> {
         Self::check(Bytes::map(path)?).map_err(|error| {
-            error.in_file(path).remedy("run `abridge prepare` again to write it anew")
+            error.in_file(path).remedy("run `abridge prepare` again to rewrite it")
         })
     }
 
@@ -37,7 +37,7 @@ impl Shard {
         Ok(store)
     }
 
-    /// What a checksum does not promise: that the writer wrote sense.
+    /// Checks what a checksum does not cover: that the content was valid when it was written.
     fn check_content(&self) -> std::result::Result<(), &'static str> {
         let Header { sentences, source_tokens, target_tokens, name_bytes, .. } = self.header;
         let sections = [
@@ -86,7 +86,7 @@ impl Shard {
         self.header.sentences as usize
     }
 
-    /// Whether the translations are there.
+    /// Whether it has translations.
     pub fn has_target(&self) -> bool {
         self.header.has_target
     }

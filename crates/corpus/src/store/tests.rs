@@ -1,4 +1,4 @@
-//! What is written comes back, and what is damaged is refused.
+//! Stores round-trip, and damaged ones are rejected.
 
 use proptest::prelude::*;
 
@@ -50,7 +50,7 @@ fn sentences_and_documents_are_found() {
 }
 
 #[test]
-fn joined_stores_count_on() {
+fn joined_stores_continue_the_numbering() {
     let parts = [vec![vec![(3, 2), (0, 1)], vec![(4, 4)]], vec![vec![]], vec![vec![(2, 5)]]];
     let open = |documents: &[Vec<(usize, usize)>]| {
         TokenStore::from_bytes(content(documents).to_bytes().unwrap()).unwrap()
@@ -86,7 +86,7 @@ fn a_store_may_lack_the_target_side() {
 }
 
 #[test]
-fn contradictions_are_refused_before_writing() {
+fn contradictions_are_rejected_before_writing() {
     let mut wrong = small();
     wrong.documents.pop();
     wrong.documents.pop();
@@ -115,7 +115,7 @@ fn truncated_files_name_file_and_reason() {
 }
 
 #[test]
-fn another_version_is_said() {
+fn an_unknown_version_is_named() {
     let mut bytes = small().to_bytes().unwrap();
     bytes[8] = 9;
     let error = TokenStore::from_bytes(bytes).unwrap_err().to_string();

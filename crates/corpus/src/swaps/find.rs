@@ -1,10 +1,10 @@
-//! The place of a swap in a sentence pair.
+//! Finds a swap in a sentence pair.
 
 use std::ops::Range;
 
 use super::table::Swap;
 
-/// How many words after a pronoun are looked at.
+/// How many words after a pronoun are checked.
 const NEAR: usize = 3;
 
 /// English words after which a clause begins, and with it a subject.
@@ -36,10 +36,10 @@ fn words(text: &str) -> Vec<Word> {
     words
 }
 
-/// A word of the target that may be swapped.
+/// A target word that may be swapped.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Found {
-    /// Its place in the target sentence.
+    /// Its byte range in the target sentence.
     pub place: Range<usize>,
     /// Which of the swap's words it is.
     pub word: usize,
@@ -60,14 +60,14 @@ impl Swap {
         let capital = text.starts_with(char::is_uppercase);
         let is_ruled_out = words.iter().any(|word| self.without.contains(&word.lower))
             || after(&words, index).any(|word| self.not_before.contains(word))
-            // A capital inside of a sentence is another word: German Sie.
+            // A capital inside a sentence is another word: German Sie.
             || (capital && !begins(target, found.place.start))
             || text.chars().skip(1).any(char::is_uppercase);
         let word = self.words.iter().position(|word| *word == found.lower)?;
         (!is_ruled_out).then(|| Found { place: found.place.clone(), word, source: source_word })
     }
 
-    /// The ambiguous word of a source sentence in which nothing rules it out.
+    /// The ambiguous word of a source sentence, unless something rules it out.
     fn in_source(&self, source: &str) -> Option<String> {
         let words = words(source);
         let mut ambiguous =
@@ -83,7 +83,7 @@ impl Swap {
         (is_subject && !is_ruled_out).then(|| word.lower.clone())
     }
 
-    /// The target with each other word in place of the one that was found.
+    /// The target with the found word replaced by each of the others.
     pub(super) fn swapped(&self, target: &str, found: &Found) -> Vec<String> {
         let capital = target[found.place.clone()].starts_with(char::is_uppercase);
         let others = self.words.iter().enumerate().filter(|(word, _)| *word != found.word);
@@ -142,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn what_would_give_the_gender_away_is_ruled_out() {
+    fn sentences_that_reveal_the_gender_are_ruled_out() {
         for (source, target) in [
             ("It lost its value.", "Er verlor seinen Wert."),
             ("It is the best.", "Er ist der beste."),

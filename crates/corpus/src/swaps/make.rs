@@ -1,4 +1,4 @@
-//! Documents in, a contrastive set out.
+//! Makes a contrastive set from documents.
 
 use abridge_base::random::Random;
 
@@ -7,20 +7,20 @@ use super::table::SwapTable;
 
 use crate::{ContrastiveItem, ContrastiveSet, Document};
 
-/// What is wanted of a set.
+/// Settings for a set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MakeSettings {
-    /// The sentences before an example that its document must have.
+    /// The smallest number of sentences before an example.
     pub least_context: usize,
-    /// The most that are kept.
+    /// The largest number of context sentences that are kept.
     pub most_context: usize,
-    /// The most examples per word; all by default.
+    /// The largest number of examples per word; all by default.
     pub per_word: Option<usize>,
-    /// Which examples are taken where there are more.
+    /// The seed for choosing examples if there are more.
     pub seed: u64,
 }
 
-/// A set and how it came about.
+/// A set and how it was made.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Made {
     /// The set.
@@ -33,7 +33,7 @@ pub struct Made {
     pub seen_sentences: usize,
 }
 
-/// Makes a set of documents with translations. The words of a swap are equally frequent in it.
+/// Makes a set from documents with translations. The words of a swap are equally frequent in it.
 pub fn make(
     documents: &[Document],
     table: &SwapTable,
@@ -41,7 +41,7 @@ pub fn make(
     settings: &MakeSettings,
 ) -> Made {
     let mut made = Made::default();
-    // For each swap and each of its words the examples.
+    // The examples of each swap and each of its words.
     let mut found: Vec<Vec<Vec<ContrastiveItem>>> =
         table.swap.iter().map(|swap| vec![Vec::new(); swap.words.len()]).collect();
     for document in documents {
@@ -85,7 +85,7 @@ pub fn make(
     made
 }
 
-/// The example at a place of a document, with its swap and word.
+/// The example at a position in a document, with its swap and word.
 fn example(
     document: &Document,
     place: usize,
@@ -164,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn documents_of_the_training_data_are_refused() {
+    fn documents_of_the_training_data_are_left_out() {
         let mut seen = SeenSentences::of(&documents());
         seen.mark(&documents()[..1]);
         let made = made(&seen, &SETTINGS);

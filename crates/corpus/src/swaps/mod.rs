@@ -1,9 +1,9 @@
 //! Contrastive sets from any parallel documents: a pronoun of the translation is swapped for others.
 //!
 //! An example is a sentence whose source has an ambiguous word (*it*), whose translation has one of
-//! a group of words (*er*, *sie*, *es*), and in which nothing else would have to change if another
-//! word of the group stood there. Which words, and what rules a sentence out, is a [`SwapTable`].
-//! No parser is asked, so rules are strict: they throw many good sentences away.
+//! a group of words (*er*, *sie*, *es*), and in which nothing else would have to change with
+//! another word of the group. A [`SwapTable`] defines the words and what rules a sentence out. No
+//! parser is used, so the rules are strict: they discard many good sentences.
 
 mod find;
 mod make;

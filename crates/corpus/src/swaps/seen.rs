@@ -1,10 +1,10 @@
-//! Whether a document is part of a training corpus.
+//! Detects documents that are part of a training corpus.
 
 use crate::Document;
 use crate::prepare::filter::{OverlapRecipe, Texts, folded_words};
 
-/// Which sentences of some documents stand in a training corpus, exactly or nearly: what
-/// `prepare --without` would take out of that corpus if the documents were a test set.
+/// Which sentences of some documents occur in a training corpus, exactly or nearly: what
+/// `prepare --without` would remove from that corpus if the documents were a test set.
 #[derive(Debug, Default)]
 pub struct SeenSentences {
     recipe: OverlapRecipe,
@@ -28,7 +28,7 @@ impl SeenSentences {
         sentences
     }
 
-    /// Marks what stands in the source text of a training corpus.
+    /// Marks sentences that occur in the source text of a training corpus.
     pub fn mark(&mut self, training: &[Document]) {
         for segment in training.iter().flat_map(|document| &document.segments) {
             let words = folded_words(&segment.source);
@@ -56,7 +56,7 @@ impl SeenSentences {
         self.lookup(sentence) == Some(true)
     }
 
-    /// Whether a sentence was seen; nothing of a short one, which recurs by nature.
+    /// Whether a sentence was seen; `None` for a short one, which recurs naturally.
     fn lookup(&self, sentence: &str) -> Option<bool> {
         self.texts.number(&folded_words(sentence)).map(|number| self.seen[number])
     }
@@ -81,7 +81,7 @@ mod tests {
     }
 
     #[test]
-    fn a_document_is_known_by_its_longer_sentences() {
+    fn a_document_is_recognised_by_its_longer_sentences() {
         let documents = [document(0), document(8), document(9)];
         let mut seen = SeenSentences::of(&documents);
         assert!(!seen.has(&documents[0]), "nothing was seen yet");
@@ -93,7 +93,7 @@ mod tests {
     }
 
     #[test]
-    fn near_copies_are_seen_as_prepare_sees_them() {
+    fn near_copies_are_defined_as_in_prepare() {
         let own = "The old lighthouse stood alone on the rock above the grey northern sea.";
         let seen = |training: &str| {
             let mut seen = SeenSentences::of(&[Document::new("a", vec![Segment::new(own)])]);

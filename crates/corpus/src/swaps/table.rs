@@ -6,11 +6,11 @@ use serde::{Deserialize, Serialize};
 
 use crate::{Error, Result};
 
-/// The swaps of a pair of languages.
+/// The swaps of a language pair.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SwapTable {
-    /// Each with a group of words.
+    /// The swaps, each with a group of words.
     pub swap: Vec<Swap>,
 }
 
@@ -23,11 +23,11 @@ pub struct Swap {
     /// The ambiguous words of the source. A source sentence must have exactly one of them, once, at
     /// the beginning of a clause, so that it is a subject.
     pub source: Vec<String>,
-    /// Words that rule a source sentence out: others that the translated word could stand for.
+    /// Words that rule a source sentence out: others that the translated word could refer to.
     pub source_without: Vec<String>,
     /// Words that rule a sentence out if one of the three words after the source word is among them.
     pub source_not_before: Vec<String>,
-    /// Words that rule a translation out: those that would have to change, too.
+    /// Words that rule a translation out: those that would also have to change.
     pub without: Vec<String>,
     /// Words that rule a sentence out if one of the three words after the swapped word is among
     /// them.
@@ -46,7 +46,7 @@ impl SwapTable {
             "fr" => FRENCH,
             "pt" => PORTUGUESE,
             _ => {
-                return Err(Error::new(format!("no table of swaps for `{target}` is built in"))
+                return Err(Error::new(format!("there is no built-in swap table for `{target}`"))
                     .remedy("give one with --swaps, or choose de, fr or pt"));
             }
         };
@@ -106,7 +106,7 @@ mod tests {
     }
 
     #[test]
-    fn mistakes_are_named() {
+    fn errors_name_the_problem() {
         let message = |text: &str| SwapTable::parse(text).unwrap_err().to_string();
         assert!(message("swap = []").contains("no swap"));
         assert!(message("[[swap]]\nwords = [\"a\"]\nsource = [\"it\"]").contains("two `words`"));

@@ -1,8 +1,8 @@
 //! A trained tokenizer: byte pairs inside a fixed pipeline.
 //!
-//! `tokenizer.json` is the truth, and Python's `tokenizers` reads it. Encoding here takes a shorter
-//! way to the same ids: it normalises and cuts into words by itself, remembers the pieces of each
-//! word, and merges only words that it has not seen. Tests compare it with the library.
+//! `tokenizer.json` defines the tokenizer, and Python's `tokenizers` can read it. Encoding here
+//! takes a shorter path to the same ids: it does its own normalisation and word splitting, caches
+//! the pieces of each word, and merges only unseen words. Tests compare it with the library.
 
 use std::path::Path;
 
@@ -15,7 +15,7 @@ use super::merges::Merges;
 use super::special::{SPACE_MARK, SPECIAL, UNKNOWN};
 use crate::{Error, Result};
 
-/// A tokenizer of a million pieces is smaller.
+/// The largest file; a tokenizer of a million pieces is smaller.
 const LARGEST: u64 = 256 << 20;
 
 /// The byte-pair model and the spelling of its pieces.
@@ -27,14 +27,14 @@ pub struct BytePairs {
     merges: Merges,
 }
 
-/// What is learned of the model in `tokenizer.json`.
+/// The learned part of the model in `tokenizer.json`.
 #[derive(Deserialize)]
 struct Description {
     vocab: Map<String, Value>,
     merges: Vec<(String, String)>,
 }
 
-/// What a byte-pair model of the library may do differently.
+/// Options of the library's byte-pair model.
 #[derive(Serialize)]
 struct ModelOptions {
     r#type: &'static str,
@@ -63,7 +63,7 @@ impl Default for ModelOptions {
 }
 
 impl BytePairs {
-    /// Takes what was learned.
+    /// A model from learned pieces and merges.
     pub fn from_learned(learned: &Learned) -> Result<Self> {
         Self::new(learned.pieces.clone(), &learned.merges)
     }
@@ -78,7 +78,7 @@ impl BytePairs {
             pieces.iter().enumerate().map(|(id, piece)| (piece.clone(), id as u32)).collect();
         let id = |piece: &str| {
             let found = ids.get(piece).copied();
-            found.ok_or_else(|| broken(format!("a merge needs `{piece}`, which is no piece")))
+            found.ok_or_else(|| broken(format!("a merge needs `{piece}`, which is not a piece")))
         };
         let mut merges = Merges::default();
         for (left, right) in pairs {
@@ -97,7 +97,7 @@ impl BytePairs {
         })
     }
 
-    /// The content of `tokenizer.json`, byte for byte as the library writes it.
+    /// The content of `tokenizer.json`, byte for byte as the library would write it.
     pub fn to_json(&self) -> String {
         let text = |piece: &str| Value::from(piece).to_string();
         let options = serde_json::to_string(&ModelOptions::default()).unwrap_or_default();
@@ -128,16 +128,14 @@ impl BytePairs {
             serde_json::from_str(PIPELINE).map_err(|error| broken(error.to_string()))?;
         for (part, expected) in &expected {
             if part != "version" && description.get(part) != Some(expected) {
-                return Err(broken(format!("its `{part}` is not the one of abridge")));
+                return Err(broken(format!("its `{part}` is not that of abridge")));
             }
         }
         let model = description.remove("model").unwrap_or_default();
         let options = serde_json::to_value(ModelOptions::default()).unwrap_or_default();
         for (option, expected) in options.as_object().into_iter().flatten() {
             if model.get(option) != Some(expected) {
-                return Err(broken(format!(
-                    "the `{option}` of its model is not the one of abridge"
-                )));
+                return Err(broken(format!("the `{option}` of its model is not that of abridge")));
             }
         }
         let model: Description =
@@ -166,13 +164,13 @@ impl BytePairs {
         self.ids.get(piece).copied()
     }
 
-    /// Appends the ids of one word, whose leading space, if any, is still a space.
+    /// Appends the ids of one word, whose leading space, if any, is still U+0020.
     pub fn encode_word(&self, word: &str, ids: &mut Vec<u32>) {
         let mut characters: Vec<u32> = Vec::with_capacity(word.len());
         for character in word.chars() {
             let character = if character == ' ' { SPACE_MARK } else { character };
             let id = self.id(character.encode_utf8(&mut [0; 4])).unwrap_or(UNKNOWN);
-            // Neighbours that are unknown are one unknown piece.
+            // Adjacent unknown characters are one unknown piece.
             if id != UNKNOWN || characters.last() != Some(&UNKNOWN) {
                 characters.push(id);
             }
@@ -217,7 +215,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_pipeline_is_the_one_that_encoding_follows() {
+    fn the_stored_pipeline_matches_the_encoder() {
         let pipeline: Value = serde_json::from_str(PIPELINE).unwrap();
         assert_eq!(pipeline["pre_tokenizer"]["pretokenizers"][0]["pattern"]["Regex"], WORD_PATTERN);
         assert_eq!(pipeline["decoder"]["decoders"][1]["content"], UNKNOWN_SURFACE);

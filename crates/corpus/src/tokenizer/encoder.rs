@@ -1,4 +1,4 @@
-//! Encoding many lines: a tokenizer with a memory for the words it has met.
+//! Encoding many lines: a tokenizer with a cache of words.
 
 use rustc_hash::FxHashMap;
 
@@ -6,15 +6,15 @@ use super::normalise::normalise;
 use super::words::for_each_word;
 use super::{Kind, Tokenizer};
 
-/// When this many different words are remembered, the memory starts anew: a bound on space, and
-/// frequent words come back at once.
+/// When the cache holds this many words, it is cleared, which bounds memory; frequent words come
+/// back at once.
 const REMEMBERED_WORDS: usize = 1 << 18;
 
-/// Encodes text; keeps the pieces of words seen before. Not shared between threads.
+/// Encodes text and caches the pieces of words. Not shared between threads.
 #[derive(Debug)]
 pub struct Encoder<'a> {
     tokenizer: &'a Tokenizer,
-    /// For each word, where its ids lie in `ids`. Looked up, never iterated.
+    /// For each word, where its ids are in `ids`. Looked up, never iterated.
     words: FxHashMap<Box<str>, (u32, u32)>,
     ids: Vec<u32>,
     buffer: String,
@@ -38,13 +38,13 @@ impl<'a> Encoder<'a> {
         self.language
     }
 
-    /// Puts another token in front of the sentences to come, or none.
+    /// Changes the token in front of the following sentences.
     pub fn set_language(&mut self, language: Option<u32>) {
         self.language = language;
     }
 
-    /// Appends the ids of `text`, without `</s>`; in a vocabulary of several target languages that of
-    /// the language first.
+    /// Appends the ids of `text`, without `</s>`; with several target languages, the token of the
+    /// language comes first.
     pub fn encode(&mut self, text: &str, output: &mut Vec<u32>) {
         let (language, text) = match self.tokenizer.languages().take(text) {
             Some((named, rest)) => (Some(named), rest),

@@ -1,20 +1,20 @@
-//! Several target languages in one model: a token in front of the source sentence, `>>de<<`, says into
-//! which language it is to be translated, as in the models of OPUS-MT.
+//! Several target languages in one model: a token in front of the source sentence, such as
+//! `>>de<<`, selects the target language, as in the OPUS-MT models.
 
 use super::special::UNKNOWN;
 use crate::{Error, Result};
 
-/// The target languages of a vocabulary, and the one that sentences are for.
+/// The target languages of a vocabulary, and the selected one.
 #[derive(Clone, Debug, Default)]
 pub struct TargetLanguages {
     /// Codes without their brackets, with their ids, in the order of the ids.
     codes: Vec<(String, u32)>,
-    /// The code of sentences that do not name a language themselves.
+    /// The token for sentences that do not name a language themselves.
     chosen: Option<u32>,
 }
 
 impl TargetLanguages {
-    /// Finds the codes among pieces; `chosen` is one of them, with its brackets.
+    /// Finds the codes among pieces; `chosen` is one of them, including its brackets.
     pub(super) fn of_pieces(pieces: &[String], chosen: Option<&str>) -> Self {
         let numbered = pieces.iter().zip(0u32..);
         let codes = numbered.filter(|(piece, _)| is_language_code(piece));
@@ -24,7 +24,7 @@ impl TargetLanguages {
         languages
     }
 
-    /// The codes of the languages, `de` and so on; none in a vocabulary of one language.
+    /// The language codes, such as `de`; none in a vocabulary for one language.
     pub fn codes(&self) -> impl ExactSizeIterator<Item = &str> + '_ {
         self.codes.iter().map(|(code, _)| code.as_str())
     }
@@ -34,12 +34,12 @@ impl TargetLanguages {
         self.codes.iter().map(|(_, id)| *id)
     }
 
-    /// Whether there is no choice: the vocabulary is of one language.
+    /// Whether the vocabulary is for one language, so that there is no choice.
     pub fn is_empty(&self) -> bool {
         self.codes.is_empty()
     }
 
-    /// The id of the token that stands in front of sentences that do not name a language themselves.
+    /// The token in front of sentences that do not name a language themselves.
     pub fn chosen(&self) -> Option<u32> {
         self.chosen
     }
@@ -56,7 +56,7 @@ impl TargetLanguages {
         self.find(language).ok_or_else(|| {
             if self.codes.is_empty() {
                 let problem = format!(
-                    "the vocabulary has no `{}`: it is of a model that translates into one language",
+                    "the vocabulary has no `{}`: the model translates into one language",
                     language_code(language)
                 );
                 return Error::usage(problem).remedy("leave the target language out");
@@ -71,13 +71,13 @@ impl TargetLanguages {
         self.codes().collect::<Vec<_>>().join(", ")
     }
 
-    /// Says which language is meant where sentences do not.
+    /// Selects the language of sentences that do not name one.
     pub(super) fn choose(&mut self, language: &str) -> Result<()> {
         self.chosen = Some(self.id(language)?);
         Ok(())
     }
 
-    /// Takes the code that a text begins with: its token, unknown if there is none, and the rest.
+    /// Splits off the code that a text begins with: its token, or the unknown token, and the rest.
     pub fn take<'a>(&self, text: &'a str) -> Option<(u32, &'a str)> {
         if self.codes.is_empty() {
             return None;
@@ -93,7 +93,7 @@ impl TargetLanguages {
     }
 }
 
-/// The piece of a language: `>>de<<` of `de`.
+/// The piece of a language: `>>de<<` for `de`.
 pub fn language_code(language: &str) -> String {
     format!(">>{}<<", bare(language))
 }
@@ -130,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn errors_list_what_there_is() {
+    fn errors_list_the_languages() {
         let mut known = languages(Some(">>deu<<"));
         assert_eq!((known.chosen(), known.code(2)), (Some(4), Some("fra")));
         known.choose("fra").unwrap();

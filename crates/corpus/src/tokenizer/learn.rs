@@ -1,8 +1,9 @@
-//! Learning byte-pair merges: the most frequent neighbours become one piece, until there are enough.
+//! Learning byte-pair merges: the most frequent adjacent pair becomes one piece, until there are
+//! enough.
 //!
-//! Written for this crate because the trainer of the `tokenizers` library counts in 32 bits, applies
-//! its length limit after the fact, and pays for thread hand-over at each of 20,000 merges. The
-//! result is the same kind of model, and that library reads it.
+//! Written for this crate because the trainer of the `tokenizers` library counts in 32 bits,
+//! applies its length limit after the fact, and synchronises threads at each of 20,000 merges. The
+//! result is the same kind of model, and that library can read it.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -18,9 +19,10 @@ use crate::{Error, Result};
 /// How a tokenizer is trained.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TrainSettings {
-    /// Pieces in the vocabulary, the five special tokens and the languages included.
+    /// Pieces in the vocabulary, including the five special tokens and the languages.
     pub vocabulary_size: usize,
-    /// The most characters in one piece, the space mark included; SentencePiece has 16 too.
+    /// The largest number of characters in a piece, including the space mark; 16, as in
+    /// SentencePiece.
     pub longest_piece: usize,
 }
 
@@ -30,7 +32,7 @@ impl Default for TrainSettings {
     }
 }
 
-/// Different words that are remembered of each side at most: more than most corpora have, and some
+/// The largest number of distinct words kept per side: more than most corpora have, and a few
 /// hundred megabytes at worst.
 const DISTINCT_WORDS: usize = 1 << 20;
 
@@ -42,7 +44,7 @@ pub struct WordCounts {
 }
 
 impl WordCounts {
-    /// Counts the words of one line, as it came from the file.
+    /// Counts the words of one raw line.
     pub fn add_line(&mut self, line: &str) {
         let Self { counts, buffer } = self;
         for_each_word(&normalise(line), buffer, |word| {
@@ -62,9 +64,9 @@ impl WordCounts {
         }
     }
 
-    /// The same, and forgets rare words when there are too many different ones: their characters
-    /// stay, and what is frequent decides about pieces. Counts that are merged in the same order
-    /// forget the same words.
+    /// The same, but drops rare words when there are too many distinct ones: their characters are
+    /// kept, and frequent words determine the pieces. Merging counts in the same order drops the
+    /// same words.
     pub fn merge_bounded(&mut self, other: Self) {
         self.merge(other);
         self.forget_above(DISTINCT_WORDS);
@@ -89,7 +91,7 @@ impl WordCounts {
         }
     }
 
-    /// Words in a fixed order, so that the result depends on nothing but the text.
+    /// Words in a fixed order, so that the result depends only on the text.
     fn sorted(&self) -> Vec<(&str, u64)> {
         let mut words: Vec<(&str, u64)> =
             self.counts.iter().map(|(word, &count)| (word.as_ref(), count)).collect();
@@ -103,22 +105,22 @@ impl WordCounts {
 pub struct Learned {
     /// The vocabulary; the index is the id.
     pub pieces: Vec<String>,
-    /// Pairs of pieces that are joined, the most frequent first.
+    /// Pairs of pieces to join, the most frequent first.
     pub merges: Vec<(String, String)>,
 }
 
 type Pair = (u32, u32);
 
-/// Where a pair of neighbours occurs, and how often.
+/// Where an adjacent pair occurs, and how often.
 #[derive(Default)]
 struct Occurrences {
     count: i64,
-    /// Words that held the pair at some time; may name a word twice or in vain.
+    /// Words that contained the pair at some time; may have duplicates and outdated entries.
     words: Vec<u32>,
 }
 
-/// Learns merges until the vocabulary is full; `progress` hears the number of pieces so far. The codes
-/// of target languages come after the special tokens.
+/// Learns merges until the vocabulary is full; `progress` receives the number of pieces so far. The
+/// codes of target languages come after the special tokens.
 pub fn learn(
     counts: &WordCounts,
     settings: TrainSettings,
@@ -132,7 +134,7 @@ pub fn learn(
     while learner.pieces.len() < size {
         let Some(pair) = learner.most_frequent() else {
             return Err(Error::new(format!(
-                "the training text gives only {} pieces, but {size} were asked for",
+                "the training text gives only {} pieces, but {size} were requested",
                 learner.pieces.len()
             ))
             .remedy(format!(
@@ -162,7 +164,7 @@ struct Learner {
     words: Vec<Vec<u32>>,
     counts: Vec<i64>,
     pairs: FxHashMap<Pair, Occurrences>,
-    /// Candidates with the count at which they were queued; checked again when they come up.
+    /// Candidates with the count at which they were queued; checked again when dequeued.
     queue: BinaryHeap<(i64, Reverse<Pair>)>,
     merges: Vec<Pair>,
 }
@@ -227,7 +229,7 @@ impl Learner {
         self.queue = self.pairs.iter().map(|(&pair, found)| (found.count, Reverse(pair))).collect();
     }
 
-    /// Adds to the count of a pair, unless joining it would make too long a piece.
+    /// Adds to the count of a pair, unless the joined piece would be too long.
     fn change(&mut self, pair: Pair, by: i64, word: u32) {
         if self.lengths[pair.0 as usize] + self.lengths[pair.1 as usize]
             > self.settings.longest_piece
@@ -241,7 +243,7 @@ impl Learner {
         }
     }
 
-    /// The most frequent pair; of equally frequent ones, that of the oldest pieces.
+    /// The most frequent pair; among equally frequent ones, that of the oldest pieces.
     fn most_frequent(&mut self) -> Option<Pair> {
         while let Some((queued, Reverse(pair))) = self.queue.pop() {
             let count = self.pairs.get(&pair).map_or(0, |found| found.count);
@@ -259,7 +261,7 @@ impl Learner {
 
     fn join(&mut self, pair: Pair) {
         let joined = format!("{}{}", self.pieces[pair.0 as usize], self.pieces[pair.1 as usize]);
-        // The same string can be reached on two ways (a+bc, ab+c): one piece, two merges.
+        // The same string can be reached in two ways (a+bc, ab+c): one piece, two merges.
         let id = if let Some(&id) = self.ids.get(&joined) {
             id
         } else {
@@ -276,7 +278,7 @@ impl Learner {
             let word = std::mem::take(&mut self.words[index as usize]);
             self.words[index as usize] = self.join_in_word(word, index, pair, id, &mut touched);
         }
-        // Whatever the word updates counted for the joined pair itself is gone with it.
+        // Discards what the word updates counted for the joined pair itself.
         self.pairs.remove(&pair);
         touched.sort_unstable();
         touched.dedup();
@@ -307,8 +309,8 @@ impl Learner {
                 position += 1;
                 continue;
             }
-            // One edit of the word as it stands now, `joined` followed by the rest of `word`, so
-            // that repeats such as "xyxy" need no special case.
+            // One edit of the current word, `joined` followed by the rest of `word`, so that
+            // repeats such as "xyxy" need no special case.
             if let Some(&left) = joined.last() {
                 self.change((left, pair.0), -count, index);
                 self.change((left, id), count, index);
@@ -342,7 +344,7 @@ mod tests {
         counts
     }
 
-    /// The definition, with nothing clever: count all pairs anew before each merge.
+    /// The plain definition: recounts all pairs before each merge.
     fn learn_slowly(counts: &WordCounts, settings: TrainSettings) -> Vec<(String, String)> {
         let words = counts.sorted();
         let mut learner = Learner::new(&words, settings, &[]).unwrap();
@@ -360,7 +362,7 @@ mod tests {
     }
 
     #[test]
-    fn incremental_counts_equal_counting_anew() {
+    fn incremental_counts_equal_recounting() {
         let text = [
             "banana bandana ananas xyxyxy aaaa aaaaa aaa",
             "she sells sea shells, 1990 and 1991, ,,,,, …",
@@ -387,7 +389,7 @@ mod tests {
     }
 
     #[test]
-    fn rare_words_are_forgotten_but_not_their_characters() {
+    fn rare_words_are_dropped_but_not_their_characters() {
         let mut counts = counts(&["aa aa aa bb bb xyz", "aa bb öd"]);
         counts.forget_above(4);
         assert_eq!(counts.counts.len(), 4);

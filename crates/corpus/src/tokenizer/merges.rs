@@ -1,11 +1,11 @@
-//! Applying byte-pair merges: the earliest learned merge comes first, and of equals the leftmost.
+//! Applying byte-pair merges: the earliest learned merge comes first, then the leftmost.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 use rustc_hash::FxHashMap;
 
-/// What a merge gives: when it was learned, and the id of the joined piece.
+/// A merge: its rank, and the id of the joined piece.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Merge {
     rank: u32,
@@ -21,7 +21,7 @@ pub struct Merges {
     pairs: Vec<(u32, u32)>,
 }
 
-/// One piece of a word while it is being merged; a list in both directions.
+/// One piece of a word during merging, in a doubly linked list.
 #[derive(Clone, Copy, Debug)]
 struct Symbol {
     id: u32,
@@ -33,7 +33,7 @@ struct Symbol {
 const NONE: usize = usize::MAX;
 
 impl Merges {
-    /// Appends a merge, which applies after all that are there.
+    /// Appends a merge, which applies after all existing ones.
     pub fn push(&mut self, pair: (u32, u32), joined: u32) {
         let rank = self.pairs.len() as u32;
         self.pairs.push(pair);
@@ -45,7 +45,7 @@ impl Merges {
         &self.pairs
     }
 
-    /// Joins the pieces of one word, in `O(n log n)`, and appends what is left of them.
+    /// Merges the pieces of one word, in `O(n log n)`, and appends the result.
     pub fn apply(&self, characters: &[u32], output: &mut Vec<u32>) {
         let last = characters.len().wrapping_sub(1);
         let mut symbols: Vec<Symbol> = characters
@@ -62,7 +62,7 @@ impl Merges {
             self.consider(&symbols, place, &mut waiting);
         }
         while let Some(Reverse((rank, place))) = waiting.pop() {
-            // Either side may have been joined with something else meanwhile.
+            // Either side may have been merged with something else meanwhile.
             let Some(merge) = self.at(&symbols, place).filter(|merge| merge.rank == rank) else {
                 continue;
             };
@@ -107,7 +107,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn earlier_merges_come_first_and_the_leftmost_of_equals() {
+    fn earlier_merges_come_first_then_the_leftmost() {
         let mut merges = Merges::default();
         merges.push((1, 2), 10);
         merges.push((2, 3), 11);

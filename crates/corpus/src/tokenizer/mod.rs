@@ -29,7 +29,7 @@ use special::{SPACE_MARK, UNKNOWN, UNKNOWN_SURFACE};
 
 use crate::{Error, Result};
 
-/// Cuts text into pieces of a fixed vocabulary.
+/// Splits text into pieces of a fixed vocabulary.
 #[derive(Clone, Debug)]
 pub struct Tokenizer {
     kind: Kind,
@@ -54,7 +54,7 @@ impl Tokenizer {
         Self { kind, languages }
     }
 
-    /// Trains byte pairs on counted words; `progress` hears the number of pieces so far.
+    /// Trains byte pairs on counted words; `progress` receives the number of pieces so far.
     pub fn train(
         counts: &WordCounts,
         settings: TrainSettings,
@@ -63,7 +63,7 @@ impl Tokenizer {
         Self::train_towards(counts, settings, &[], progress)
     }
 
-    /// As [`Tokenizer::train`], with a token for each target language (`de`, `fr`) that a source
+    /// Like [`Tokenizer::train`], with a token for each target language (`de`, `fr`) that a source
     /// sentence can name.
     pub fn train_towards(
         counts: &WordCounts,
@@ -75,7 +75,7 @@ impl Tokenizer {
         Ok(Self::new(Kind::BytePairs(Box::new(BytePairs::from_learned(&learned)?))))
     }
 
-    /// Imports a SentencePiece `.model`, with the ids of a fairseq `dict.txt` where one is given.
+    /// Imports a SentencePiece `.model`, with the ids of a fairseq `dict.txt` if one is given.
     ///
     /// Without a dictionary the special tokens come first, then the pieces in the model's order.
     pub fn import(model: &Path, dictionary: Option<&Path>) -> Result<Self> {
@@ -120,7 +120,7 @@ impl Tokenizer {
 
     /// Writes `tokenizer.<name>.json`, or for an imported one copies of what was imported
     /// (`tokenizer.<name>.model` with `tokenizer.<name>.dict.txt` or `tokenizer.<name>.pieces.json`),
-    /// and says which files it wrote.
+    /// and returns the files that it wrote.
     pub fn save(&self, directory: &Path, name: &str) -> Result<Vec<PathBuf>> {
         let files = Files::new(directory, name);
         let write = abridge_base::files::replace;
@@ -166,7 +166,7 @@ impl Tokenizer {
         Ok(chosen)
     }
 
-    /// An encoder with a memory for words; make one per thread.
+    /// An encoder with a word cache; make one per thread.
     pub fn encoder(&self) -> Encoder<'_> {
         Encoder::new(self)
     }
@@ -178,7 +178,7 @@ impl Tokenizer {
         ids
     }
 
-    /// The text of ids. Special tokens leave no trace, except that an unknown piece shows as `⁇`.
+    /// The text of ids. Special tokens are dropped, except that an unknown piece becomes `⁇`.
     pub fn decode(&self, ids: &[u32]) -> String {
         let mut text = String::new();
         let mut bytes = Vec::new();
@@ -211,7 +211,7 @@ impl Tokenizer {
     pub fn difference(&self, data: &Self) -> Option<String> {
         let (a, b) = (self.vocabulary_size(), data.vocabulary_size());
         if a != b {
-            return Some(format!("it has {a} pieces, the data {b}"));
+            return Some(format!("it has {a} pieces, the data has {b}"));
         }
         (0..a as u32).find(|&id| self.piece(id) != data.piece(id)).map(|id| {
             let show = |piece: Option<&str>| piece.unwrap_or("nothing").to_owned();
@@ -219,7 +219,7 @@ impl Tokenizer {
         })
     }
 
-    /// The number of ids, special tokens included.
+    /// The number of ids, including special tokens.
     pub fn vocabulary_size(&self) -> usize {
         self.pieces().len()
     }
@@ -237,7 +237,7 @@ impl Tokenizer {
         }
     }
 
-    /// Whether the id is one of the special tokens or a language, which stand for no text.
+    /// Whether the id is one of the special tokens or a language, which have no text.
     pub fn is_special(&self, id: u32) -> bool {
         self.piece(id).is_none_or(|piece| special::SPECIAL.contains(&piece))
             || self.languages.code(id).is_some()
@@ -251,7 +251,7 @@ impl Tokenizer {
     }
 }
 
-/// Bytes that an imported model spelled one by one; what is not UTF-8 shows as U+FFFD.
+/// Decodes bytes that an imported model spelled one by one; invalid UTF-8 becomes U+FFFD.
 fn flush(text: &mut String, bytes: &mut Vec<u8>) {
     if !bytes.is_empty() {
         text.push_str(&String::from_utf8_lossy(bytes));
@@ -278,7 +278,7 @@ impl Files {
     }
 
     fn missing(&self) -> Error {
-        Error::new("no tokenizer is here")
+        Error::new("there is no tokenizer here")
             .in_file(&self.json)
             .remedy("give a model, or a directory that `abridge prepare` has written")
     }

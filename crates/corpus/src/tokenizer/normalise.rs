@@ -1,7 +1,7 @@
-//! Text before it is cut into pieces: control characters out, NFKC, single spaces.
+//! Normalisation of text before tokenization: no control characters, NFKC, single spaces.
 //!
-//! This is the fast twin of the normaliser that `tokenizer.json` describes (`Nmt`, `NFKC`,
-//! spaces collapsed, ends stripped); the two are compared by property tests.
+//! This is a fast equivalent of the normaliser in `tokenizer.json` (`Nmt`, `NFKC`, collapsed
+//! spaces, stripped ends); property tests compare the two.
 
 use std::borrow::Cow;
 
@@ -20,7 +20,7 @@ pub fn normalise(text: &str) -> Cow<'_, str> {
         let cleaned: String = cleaned.collect();
         push_with_single_spaces(&mut output, cleaned.nfkc().map(|(c, _)| c));
     }
-    // The reference strips every kind of white space at the ends, not only U+0020.
+    // The reference strips every kind of whitespace at the ends, not only U+0020.
     let trimmed = output.trim();
     if trimmed.len() == output.len() { Cow::Owned(output) } else { Cow::Owned(trimmed.to_owned()) }
 }
@@ -37,10 +37,10 @@ fn is_plain(text: &str) -> bool {
     previous != b' ' || text.is_empty()
 }
 
-/// Characters that NFKC leaves alone in every neighbourhood made only of such characters.
+/// Characters that NFKC leaves unchanged in any sequence of such characters.
 ///
-/// No compatibility character and no combining mark: ASCII, the Latin letters with accents, and the
-/// common typographic punctuation. Everything else takes the slow road.
+/// No compatibility characters and no combining marks: ASCII, accented Latin letters, and common
+/// typographic punctuation. Everything else takes the slow path.
 fn is_stable(c: char) -> bool {
     matches!(c,
         '\0'..='\u{7F}'
@@ -101,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn stable_characters_are_their_own_nfkc() {
+    fn nfkc_leaves_stable_characters_unchanged() {
         for c in ('\0'..='\u{3000}').filter(|&c| is_stable(c)) {
             let text = String::from(c);
             assert_eq!(text.as_str().nfkc().map(|(c, _)| c).collect::<String>(), text);

@@ -1,4 +1,4 @@
-//! Counting and encoding on several threads; the result does not depend on how many.
+//! Counting and encoding on several threads; the result does not depend on their number.
 
 use super::{Tokenizer, WordCounts};
 
@@ -21,8 +21,8 @@ pub fn count_words<S: AsRef<str> + Sync>(lines: &[S], threads: usize) -> WordCou
     total
 }
 
-/// Encodes all lines, in order: the ids of all of them one after the other, and where each ends. A
-/// blank line has no ids, not even that of a language.
+/// Encodes all lines, in order: returns the concatenated ids, and where each line ends. A blank
+/// line has no ids, not even that of a language.
 pub fn encode_lines<S: AsRef<str> + Sync>(
     tokenizer: &Tokenizer,
     lines: &[S],

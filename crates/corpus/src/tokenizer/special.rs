@@ -1,9 +1,9 @@
-//! The special tokens, and how pieces stand for text.
+//! The special tokens, and how pieces represent text.
 
 pub use abridge_base::tokens::{BEGIN, BREAK, END, PAD, SPECIAL, UNKNOWN};
 
-/// What an unknown piece looks like in decoded text, as SentencePiece writes it.
+/// An unknown piece in decoded text, as in SentencePiece.
 pub const UNKNOWN_SURFACE: &str = " \u{2047} ";
 
-/// The mark that stands for a space inside pieces (▁).
+/// The mark for a space in pieces (▁).
 pub const SPACE_MARK: char = '\u{2581}';

@@ -1,4 +1,4 @@
-//! The promises of a trained tokenizer.
+//! Properties of a trained tokenizer.
 
 use proptest::prelude::*;
 
@@ -28,9 +28,9 @@ fn byte_pairs(tokenizer: &Tokenizer) -> &BytePairs {
     }
 }
 
-/// Python's `tokenizers` reads the same file and comes to the same ids: see `reference/make.py`.
+/// Python's `tokenizers` reads the same file and gives the same ids: see `reference/make.py`.
 #[test]
-fn ids_and_texts_are_those_of_the_tokenizers_library() {
+fn ids_and_texts_match_the_tokenizers_library() {
     let tokenizer = trained(160);
     assert_eq!(byte_pairs(&tokenizer).to_json(), include_str!("reference/tokenizer.json"));
     let cases: Vec<(String, Vec<u32>, String)> =
@@ -46,7 +46,7 @@ fn ids_and_texts_are_those_of_the_tokenizers_library() {
 }
 
 #[test]
-fn special_tokens_have_their_places() {
+fn special_tokens_have_their_ids() {
     let tokenizer = trained(160);
     assert_eq!(tokenizer.vocabulary_size(), 160);
     for (id, special) in SPECIAL.iter().enumerate() {
@@ -76,13 +76,13 @@ fn a_language_is_a_token_in_front_of_the_sentence() {
     assert_eq!(german.encode(">>fr<< the water"), with(6));
     assert_eq!(german.decode(&with(5)), "the water");
     assert_eq!(encode_lines(&german, &["", " ", "the water"], 1).1, [0, 0, plain.len() + 1]);
-    // In a vocabulary of one language, text is text.
+    // In a vocabulary for one language, it is ordinary text.
     assert_eq!(trained(160).decode(&trained(160).encode(">>fr<< the")), ">>fr<< the");
     assert!(trained(160).towards("fr").is_err());
 }
 
 #[test]
-fn training_text_has_no_unknown_and_comes_back() {
+fn training_text_round_trips_without_unknown_pieces() {
     let tokenizer = trained(160);
     for line in LINES {
         let ids = tokenizer.encode(line);
@@ -92,7 +92,7 @@ fn training_text_has_no_unknown_and_comes_back() {
 }
 
 #[test]
-fn special_tokens_leave_no_trace_in_text() {
+fn special_tokens_are_dropped_from_text() {
     let tokenizer = trained(160);
     let mut ids = tokenizer.encode("the water");
     ids.insert(0, PAD);
@@ -104,7 +104,7 @@ fn special_tokens_leave_no_trace_in_text() {
 }
 
 #[test]
-fn saved_loaded_and_the_same() {
+fn a_saved_tokenizer_loads_unchanged() {
     let directory = tempfile::tempdir().unwrap();
     let tokenizer = trained(160);
     let files = tokenizer.save(directory.path(), "source").unwrap();
@@ -119,7 +119,7 @@ fn saved_loaded_and_the_same() {
 }
 
 #[test]
-fn foreign_and_damaged_files_are_refused_with_a_reason() {
+fn rejects_foreign_and_damaged_files_with_a_reason() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("tokenizer.json");
     let good = byte_pairs(&trained(160)).to_json();
@@ -139,7 +139,7 @@ fn foreign_and_damaged_files_are_refused_with_a_reason() {
 }
 
 #[test]
-fn threads_change_nothing() {
+fn the_number_of_threads_changes_nothing() {
     let tokenizer = trained(160);
     let lines: Vec<&str> = LINES.iter().cycle().take(101).copied().collect();
     let (ids, ends) = encode_lines(&tokenizer, &lines, 1);
@@ -159,7 +159,7 @@ proptest! {
     fn any_text_can_be_learned(lines in prop::collection::vec("\\PC{0,20}", 1..6)) {
         let counts = count_words(&lines, 1);
         let mut vocabulary_size = 5 + lines.concat().chars().count() * 20 + 20;
-        // Too large on purpose at first: the error names what is possible.
+        // Too large on purpose at first: the error gives the largest possible size.
         let tokenizer = loop {
             let settings = TrainSettings { vocabulary_size, ..TrainSettings::default() };
             match Tokenizer::train(&counts, settings, &mut |_| {}) {

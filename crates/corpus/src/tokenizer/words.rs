@@ -1,14 +1,14 @@
-//! Cutting normalised text into words, within which pieces are learned.
+//! Splits normalised text into words, within which pieces are learned.
 //!
-//! As in SentencePiece, a piece never crosses a space, and letters never join digits or punctuation
-//! (there by Unicode script, here by "alphabetic or mark", which one regular expression can say in
-//! `tokenizer.json` too). The space belongs to the word after it.
+//! As in SentencePiece, a piece never crosses a space, and letters are never joined with digits or
+//! punctuation (there by Unicode script, here by "alphabetic or mark", which a regular expression
+//! in `tokenizer.json` can express too). The space belongs to the word after it.
 
 use std::sync::LazyLock;
 
 use regex::Regex;
 
-/// The words of a text that starts with a space; every character falls into exactly one match.
+/// Matches the words of a text that starts with a space; every character is in exactly one match.
 pub const WORD_PATTERN: &str = r" ?[\p{Alphabetic}\p{M}]+| ?[^ \p{Alphabetic}\p{M}]+| ";
 
 static WORDS: LazyLock<Regex> =
@@ -39,7 +39,7 @@ mod tests {
     }
 
     #[test]
-    fn letters_apart_from_digits_and_punctuation() {
+    fn letters_are_separated_from_digits_and_punctuation() {
         assert_eq!(
             words("Ja, 3,5 Äpfel (rot)."),
             [" Ja", ",", " 3,5", " Äpfel", " (", "rot", ")."]

@@ -1,5 +1,5 @@
-//! Bawden's sets as text: `anaphora.current.en` and `.fr` with the right translation and a wrong one
-//! in turn, and `anaphora.prev.en` and `.fr` with the sentence before each.
+//! Bawden's sets as text: `anaphora.current.en` and `.fr` with alternating correct and wrong
+//! translations, and `anaphora.prev.en` and `.fr` with the previous sentence of each.
 
 use super::input::SetFiles;
 use super::parallel_lines::{ContextFile, LineFile};
@@ -18,7 +18,7 @@ pub(super) fn read(files: &SetFiles<'_>) -> Result<ContrastiveSet> {
     previous_target.same_length_as(&source)?;
     if source.len() % 2 == 1 {
         let problem = format!("{} lines, which is odd", source.len());
-        let remedy = "the set has a right and a wrong translation in turn";
+        let remedy = "the set has alternating correct and wrong translations";
         return Err(Error::new(problem).in_file(&target.file.path).remedy(remedy));
     }
     for (file, wrong) in [&source, &previous, &previous_target]
@@ -28,7 +28,7 @@ pub(super) fn read(files: &SetFiles<'_>) -> Result<ContrastiveSet> {
         if file.get(wrong) != file.get(wrong - 1) {
             return Err(file
                 .file
-                .error(wrong + 1, "not the sentence of the line before it")
+                .error(wrong + 1, "not the same sentence as the line before it")
                 .remedy("both lines of a pair have the same source and context"));
         }
     }

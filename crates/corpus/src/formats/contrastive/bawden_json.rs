@@ -1,5 +1,5 @@
-//! Bawden's sets as JSON: numbered blocks of two sentences each, with right and wrong translations
-//! of both.
+//! Bawden's sets as JSON: numbered blocks of two sentences each, with correct and wrong
+//! translations of both.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ use super::super::file::TextFile;
 use super::{ContrastiveItem, ContrastiveSet};
 use crate::{Error, Result};
 
-/// A block of the anaphora set has its source once, a block of the lexical choice set per example.
+/// A block of the anaphora set has one source, a block of the lexical choice set one per example.
 #[derive(Debug, Deserialize)]
 #[serde(untagged)]
 enum Block {
@@ -30,11 +30,11 @@ struct Example {
     trg: Pair,
 }
 
-/// The sentence before and the sentence itself, twice.
+/// The previous sentence and the sentence itself, with correct and wrong translations.
 #[derive(Debug, Deserialize)]
 struct Pair {
-    /// In half of the anaphora set the context is translated with a less usual word, and the
-    /// translation is right in that context only.
+    /// In half of the anaphora set, the context is translated with a less common word, and the
+    /// translation is correct only in that context.
     #[serde(alias = "semi-correct")]
     correct: [String; 2],
     incorrect: [String; 2],
@@ -50,7 +50,7 @@ pub(super) fn read(file: &TextFile) -> Result<ContrastiveSet> {
                 .remedy("give anaphora.json or lexical-choice.json as published")
         })?;
     let mut blocks: Vec<_> = blocks.into_iter().collect();
-    // The names are numbers; as text, 10 would come before 2.
+    // The names are numbers; as strings, 10 would come before 2.
     blocks.sort_by_key(|(name, _)| (name.parse::<usize>().unwrap_or(usize::MAX), name.clone()));
     let mut set = ContrastiveSet::default();
     for (name, block) in blocks {

@@ -2,7 +2,7 @@
 //!
 //! As in the set's own script, sentences and contexts come from the documents, and only the wrong
 //! translations from the JSON. The German set counts a document's lines from 1, the large
-//! English-French set from 0; which one it is shows in the sentences themselves.
+//! English-French set from 0; the sentences themselves tell which one it is.
 
 use serde::{Deserialize, Serialize};
 
@@ -11,8 +11,7 @@ use super::documents::DocumentDirectory;
 use super::{ContrastiveInput, ContrastiveItem, ContrastiveSet};
 use crate::{Error, Result};
 
-/// An example with the field names of the set. Fields that say nothing about the score are not
-/// listed and are ignored.
+/// An example with the field names of the set. Fields without influence on the score are ignored.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub(super) struct Example {
     #[serde(rename = "src segment")]
@@ -37,7 +36,7 @@ pub(super) struct Example {
     pub segment: Option<usize>,
     #[serde(default)]
     pub corpus: Option<String>,
-    /// Not a field of the published sets: contexts beside the example make a set that needs no
+    /// Not a field of the published sets: with the context in the example, a set needs no
     /// documents.
     #[serde(rename = "src context", default, skip_serializing_if = "Vec::is_empty")]
     pub context: Vec<String>,
@@ -57,7 +56,7 @@ pub(super) struct WrongTranslation {
     pub kind: Option<String>,
 }
 
-/// Reads the set from its JSON, with the documents where these are given.
+/// Reads the set from its JSON, with the documents if they are given.
 pub(super) fn read(file: &TextFile, input: &ContrastiveInput) -> Result<ContrastiveSet> {
     let examples = parse(file)?;
     let Some(directory) = &input.documents else {
@@ -93,7 +92,8 @@ pub(super) fn read(file: &TextFile, input: &ContrastiveInput) -> Result<Contrast
     if differing > 0 {
         let total = examples.len();
         set.notes.push(format!(
-            "{differing} of {total} source sentences differ between {} and the documents; the documents' are used",
+            "{differing} of {total} source sentences differ between {} and the documents; \
+             those of the documents are used",
             file.path.display()
         ));
     }
@@ -130,7 +130,7 @@ fn without_documents(
         item.context = nearest(&example.context, input.context);
         item.target_context = nearest(&example.target_context, input.context);
         item.document = example.document.as_deref().map(|name| stem(name, input));
-        // ContraPro counts from 1; without its documents nothing says otherwise.
+        // ContraPro counts from 1; without its documents this cannot be verified.
         item.segment = example.segment.and_then(|segment| segment.checked_sub(1));
         set.items.push(item);
     }
@@ -144,7 +144,7 @@ fn nearest(context: &[String], limit: usize) -> Vec<String> {
     context[context.len().saturating_sub(limit)..].to_vec()
 }
 
-/// What of an item the JSON alone says.
+/// An item as far as the JSON alone determines it.
 fn item(index: usize, example: &Example, input: &ContrastiveInput) -> ContrastiveItem {
     let lower = |word: &Option<String>| {
         word.as_ref().filter(|word| !word.is_empty()).map(|word| word.to_lowercase())
@@ -170,7 +170,7 @@ fn item(index: usize, example: &Example, input: &ContrastiveInput) -> Contrastiv
     item
 }
 
-/// A document's name without the ending of a language.
+/// A document's name without its language suffix.
 fn stem(name: &str, input: &ContrastiveInput) -> String {
     [&input.target_language, &input.source_language]
         .into_iter()
@@ -193,7 +193,7 @@ fn place(
     }
 }
 
-/// The number of a document's first line, 0 or 1: that with which more sentences agree.
+/// The number of a document's first line, 0 or 1: whichever makes more sentences match.
 fn first_segment_id(
     examples: &[Example],
     input: &ContrastiveInput,
@@ -222,7 +222,7 @@ fn first_segment_id(
     Ok(first)
 }
 
-/// Whether two sentences agree but for their spaces.
+/// Whether two sentences are equal except for whitespace.
 fn same_text(left: &str, right: &str) -> bool {
     left.chars().filter(|c| !c.is_whitespace()).eq(right.chars().filter(|c| !c.is_whitespace()))
 }

@@ -1,8 +1,8 @@
 //! ContraPro as text: `contrapro.text.en` and `.de` with one line per candidate, and
-//! `contrapro.context.en` and `.de` with the same number of sentences before each, oldest first.
+//! `contrapro.context.en` and `.de` with a fixed number of preceding sentences each, oldest first.
 //!
-//! Which lines belong together is said by `groups.tsv`; without it, lines with the same source and
-//! context are one example, and a new one begins where the reference comes again: a sentence with
+//! `groups.tsv` tells which lines belong together; without it, lines with the same source and
+//! context are one example, and a new one begins where the reference is repeated: a sentence with
 //! two pronouns is two examples.
 
 use std::ops::Range;
@@ -85,8 +85,8 @@ fn found_groups(text: &TextFiles, context: Option<&ContextFile>) -> Vec<Group> {
     groups
 }
 
-/// Reads `groups.tsv`: its header names the columns `first_line`, `end_line`, and perhaps
-/// `ref_pronoun`, `ante_distance`, `document_id`, `segment_id`; `NA` is unknown.
+/// Reads `groups.tsv`: its header names the columns `first_line`, `end_line`, and optionally
+/// `ref_pronoun`, `ante_distance`, `document_id`, `segment_id`; `NA` means unknown.
 fn listed_groups(file: &LineFile, lines: usize, target_language: &str) -> Result<Vec<Group>> {
     let header: Vec<_> = file.get(0).split('\t').collect();
     let column = |name: &str| header.iter().position(|field| *field == name);
@@ -106,8 +106,7 @@ fn listed_groups(file: &LineFile, lines: usize, target_language: &str) -> Result
                 first..end
             }
             _ => {
-                let problem =
-                    format!("not a range of lines that goes on at {expected} and ends by {lines}");
+                let problem = format!("not a range of lines from {expected} to at most {lines}");
                 return Err(file.file.error(index + 1, problem).remedy(remedy));
             }
         };

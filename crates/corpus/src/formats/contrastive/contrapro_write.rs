@@ -7,21 +7,21 @@ use super::contrapro_json::{Example, WrongTranslation};
 use super::{ContrastiveItem, ContrastiveSet};
 use crate::{Document, Error, Result};
 
-/// What ContraPro's JSON says beside the examples.
+/// What ContraPro's JSON contains besides the examples.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ContraProOutput {
-    /// The name of the corpus from which the sentences come.
+    /// The name of the corpus that the sentences come from.
     pub corpus: String,
-    /// The ending of target files: a document's id is the name of its target file.
+    /// The suffix of target files: a document's id is the name of its target file.
     pub target_language: String,
-    /// Whether contexts are written beside each example, so that the set can be read without its
-    /// documents. ContraPro's own scripts ignore them.
+    /// Whether each example includes its context, so that the set can be read without its
+    /// documents. ContraPro's own scripts ignore it.
     pub contexts: bool,
 }
 
 impl ContrastiveSet {
-    /// Writes the set as ContraPro's JSON, which its own scripts read. Segments are counted from 1
-    /// in the file.
+    /// Writes the set as ContraPro's JSON, which its own scripts can read. Segments are counted
+    /// from 1 in the file.
     pub fn write_contrapro(&self, output: &ContraProOutput, mut out: impl Write) -> Result<()> {
         let examples: Vec<_> =
             self.items.iter().map(|item| example(item, output)).collect::<Result<_>>()?;
@@ -53,7 +53,7 @@ fn example(item: &ContrastiveItem, output: &ContraProOutput) -> Result<Example> 
     Ok(Example {
         source: item.source.clone(),
         reference: reference.clone(),
-        // The set's evaluation script makes these lower case, which a null would stop.
+        // The set's evaluation script lower-cases these and would fail on null.
         source_pronoun: Some(item.source_pronoun.clone().unwrap_or_default()),
         pronoun: Some(item.pronoun.clone().unwrap_or_default()),
         antecedent_distance: item.antecedent_distance.map(i64::from),

@@ -15,7 +15,7 @@ pub(super) struct SubtitleDocument {
     pub target: LineFile,
 }
 
-/// Documents by name; each is read when it is first asked for.
+/// Documents by name; each is read on first access.
 #[derive(Debug)]
 pub(super) struct DocumentDirectory {
     directory: PathBuf,
@@ -25,7 +25,7 @@ pub(super) struct DocumentDirectory {
 }
 
 impl DocumentDirectory {
-    /// Lists the files of a directory and of the directories in it.
+    /// Lists the files of a directory and its subdirectories.
     pub fn open(directory: &Path, source: &str, target: &str) -> Result<Self> {
         let mut files = BTreeMap::new();
         for path in list(directory)? {
@@ -45,7 +45,7 @@ impl DocumentDirectory {
         })
     }
 
-    /// The document of that name, which comes without a language ending.
+    /// The document with this name, which has no language suffix.
     pub fn get(&mut self, name: &str) -> Result<&SubtitleDocument> {
         if !self.read.contains_key(name) {
             let [source, target] =

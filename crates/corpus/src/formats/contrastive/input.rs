@@ -1,4 +1,4 @@
-//! Which contrastive set lies at a path.
+//! Finds the contrastive set at a path.
 
 use std::path::{Path, PathBuf};
 
@@ -11,22 +11,22 @@ use crate::{Error, Result};
 /// Where a contrastive set is, and how much context is wanted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ContrastiveInput {
-    /// A JSON file, a directory that holds one set, or the common beginning of a set's files
+    /// A JSON file, a directory that holds one set, or the common prefix of a set's files
     /// (`test-sets/anaphora` for `test-sets/anaphora.current.en` and the others).
     pub path: PathBuf,
     /// The documents that ContraPro's JSON points into, in files like
     /// `1921/1921_12806_3712161.en`, one sentence per line.
     pub documents: Option<PathBuf>,
-    /// The ending of source files.
+    /// The suffix of source files.
     pub source_language: String,
-    /// The ending of target files.
+    /// The suffix of target files.
     pub target_language: String,
-    /// The most context sentences per example.
+    /// The largest number of context sentences per example.
     pub context: usize,
 }
 
 impl ContrastiveInput {
-    /// A set with up to ten sentences of context, the most that the paper uses.
+    /// A set with up to ten sentences of context, the largest number in the paper.
     pub fn new(
         path: impl Into<PathBuf>,
         source_language: impl Into<String>,
@@ -42,7 +42,7 @@ impl ContrastiveInput {
     }
 }
 
-/// The kinds of sets that consist of several files with a common beginning.
+/// The kinds of sets that consist of several files with a common prefix.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
     ContraProText,
@@ -52,7 +52,7 @@ enum Kind {
 }
 
 impl ContrastiveSet {
-    /// Reads the set at a path, whichever it is.
+    /// Reads the set at a path, whatever its kind.
     pub fn read(input: &ContrastiveInput) -> Result<Self> {
         let name = input.path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
         let is_json =
@@ -93,7 +93,7 @@ fn read_json(input: &ContrastiveInput) -> Result<ContrastiveSet> {
     }
 }
 
-/// The files of one set: a directory and the beginning that their names share.
+/// The files of one set: a directory and a common prefix.
 #[derive(Debug)]
 pub(super) struct SetFiles<'a> {
     pub directory: PathBuf,
@@ -112,7 +112,7 @@ impl SetFiles<'_> {
         self.beside(&format!("{}{rest}", self.prefix))
     }
 
-    /// A file in the same directory whose name does not share the beginning.
+    /// A file in the same directory without the prefix.
     pub fn beside(&self, name: &str) -> Option<PathBuf> {
         ["", ".gz", ".zst"]
             .into_iter()
@@ -121,7 +121,7 @@ impl SetFiles<'_> {
     }
 }
 
-/// The sets in a directory, by the file that each kind must have.
+/// The sets in a directory, recognised by the file that each kind must have.
 fn sets_in(directory: &Path, input: &ContrastiveInput) -> Result<Vec<(Kind, String)>> {
     let source = &input.source_language;
     let languages = format!("{source}_{}", input.target_language);
@@ -161,6 +161,6 @@ fn ambiguous(input: &ContrastiveInput, found: &[(Kind, String)]) -> Error {
     } else {
         Error::new(format!("{} contrastive sets here: {}", names.len(), names.join(", ")))
             .in_file(&input.path)
-            .remedy("name the one you want behind the directory")
+            .remedy("append the name of one to the directory")
     }
 }

@@ -1,6 +1,6 @@
-//! The large English-French pronoun set: `current.src` and `.trg` with the right translation and a
-//! wrong one in turn, `cN.context.src` and `.trg` with N sentences before each line, oldest first,
-//! and `pronouns.txt` with one pronoun per pair.
+//! The large English-French pronoun set: `current.src` and `.trg` with alternating correct and
+//! wrong translations, `cN.context.src` and `.trg` with N preceding sentences per line, oldest
+//! first, and `pronouns.txt` with one pronoun per pair.
 
 use super::input::SetFiles;
 use super::parallel_lines::{ContextFile, LineFile};
@@ -17,7 +17,7 @@ pub(super) fn read(files: &SetFiles<'_>) -> Result<ContrastiveSet> {
     source.same_length_as(&target)?;
     if source.len() % 2 == 1 {
         let problem = format!("{} lines, which is odd", source.len());
-        let remedy = "the set has a right and a wrong translation in turn";
+        let remedy = "the set has alternating correct and wrong translations";
         return Err(Error::new(problem).in_file(&target.file.path).remedy(remedy));
     }
     let mut contexts = Vec::new();
@@ -44,10 +44,10 @@ pub(super) fn read(files: &SetFiles<'_>) -> Result<ContrastiveSet> {
         if source.get(right) != source.get(wrong) {
             return Err(source
                 .file
-                .error(wrong + 1, "not the source of the line before it")
+                .error(wrong + 1, "not the same source as the line before it")
                 .remedy("both lines of a pair have the same source; fetch the set again"));
         }
-        // Near the start of a film the longer contexts of this set are empty, the shorter are not.
+        // Near the start of a film, the longer contexts of this set are empty, the shorter are not.
         let (context, target_context) = contexts
             .iter()
             .map(|(context, target)| {

@@ -1,10 +1,10 @@
 //! Contrastive sets: a source sentence in its context, the reference translation, and translations
-//! that are wrong in one word. A model is right when it scores the reference highest.
+//! with one wrong word. A model is right if it scores the reference highest.
 //!
-//! [`ContrastiveSet::read`] knows ContraPro (its JSON with the documents it points into, or the text
-//! and context files made from it), the large English-French pronoun set, Bawden's hand-made sets
-//! and the contextual part of MT-GenEval. [`ContrastiveSet::write_contrapro`] writes ContraPro's
-//! JSON.
+//! [`ContrastiveSet::read`] reads ContraPro (its JSON with the documents it points into, or the
+//! text and context files made from it), the large English-French pronoun set, Bawden's hand-made
+//! sets and the contextual part of MT-GenEval. [`ContrastiveSet::write_contrapro`] writes
+//! ContraPro's JSON.
 
 mod bawden;
 mod bawden_json;
@@ -38,13 +38,13 @@ pub struct ContrastiveSet {
 /// One example: a sentence in context and its candidate translations.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ContrastiveItem {
-    /// The example's name: its number in the file, counted from 0, where the set gives no name.
+    /// The example's name, or its number in the file, counted from 0, if the set has no names.
     pub id: String,
     /// The source sentence.
     pub source: String,
-    /// The source sentences before it, oldest first. Shorter near the start of a document.
+    /// The preceding source sentences, oldest first. Fewer near the start of a document.
     pub context: Vec<String>,
-    /// The target sentences before it, oldest first.
+    /// The preceding target sentences, oldest first.
     pub target_context: Vec<String>,
     /// The candidate translations; the first is the reference.
     pub candidates: Vec<String>,
@@ -57,7 +57,7 @@ pub struct ContrastiveItem {
     /// The pronoun of the source sentence.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub source_pronoun: Option<String>,
-    /// How many sentences back the antecedent stands; 0 is the same sentence.
+    /// How many sentences back the antecedent is; 0 is the same sentence.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub antecedent_distance: Option<u32>,
     /// The antecedent in the source.
@@ -66,10 +66,10 @@ pub struct ContrastiveItem {
     /// The antecedent in the reference.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub target_antecedent: Option<String>,
-    /// The document from which the sentence comes, without a language ending.
+    /// The document that the sentence comes from, without a language suffix.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub document: Option<String>,
-    /// The sentence's place in its document, counted from 0.
+    /// The sentence's index in its document, counted from 0.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub segment: Option<usize>,
     /// The kind of example, in the words of the set.
@@ -78,7 +78,7 @@ pub struct ContrastiveItem {
 }
 
 impl ContrastiveSet {
-    /// The most sentences of context that an example has.
+    /// The largest number of context sentences of any example.
     pub fn longest_context(&self) -> usize {
         self.items.iter().map(|item| item.context.len()).max().unwrap_or(0)
     }
@@ -90,8 +90,8 @@ impl ContrastiveSet {
 }
 
 impl ContrastiveItem {
-    /// Fills in the reference's word and its replacements from the texts, where the set does not
-    /// name them.
+    /// Derives the reference's word and its replacements from the texts if the set does not give
+    /// them.
     fn find_pronouns(&mut self) {
         let Some((reference, others)) = self.candidates.split_first() else { return };
         let differences: Vec<_> =

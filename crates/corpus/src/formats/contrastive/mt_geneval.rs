@@ -1,5 +1,5 @@
 //! The contextual part of MT-GenEval: `…-2to1-test.en_de.en` with `context <sep> sentence`, and the
-//! references with the gender of the context (`…-original-test.en_de.de`) and with the other
+//! references with the gender of the context (`…-original-test.en_de.de`) and with the other gender
 //! (`…-flipped-test.en_de.de`).
 
 use super::input::SetFiles;

@@ -62,7 +62,7 @@ impl ContextFile {
             return Ok(Self { lines, per_text_line });
         }
         let problem = format!(
-            "{} lines, which is no multiple of the {} lines of {}",
+            "{} lines, which is not a multiple of the {} lines of {}",
             lines.len(),
             text.len(),
             text.file.path.display()
@@ -75,8 +75,8 @@ impl ContextFile {
         path.map(|path| Self::new(LineFile::read(&path)?, text)).transpose()
     }
 
-    /// The nearest `limit` context sentences of a line, oldest first, without the empty ones that
-    /// stand for the time before the document.
+    /// The nearest `limit` context sentences of a line, oldest first, without the empty ones before
+    /// the start of the document.
     pub fn of_line(&self, index: usize, limit: usize) -> Vec<String> {
         let end = (index + 1) * self.per_text_line;
         let start = end - self.per_text_line.min(limit);

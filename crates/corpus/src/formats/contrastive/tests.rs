@@ -107,13 +107,13 @@ fn contrapro_json_round_trips_with_documents() {
 }
 
 #[test]
-fn contrapro_json_round_trips_with_contexts_beside() {
+fn contrapro_json_round_trips_with_inline_contexts() {
     let directory = Directory::new(&[("set.json", &written(&set(), true))]);
     assert_eq!(ContrastiveSet::read(&directory.input("set.json", "de")).unwrap(), set());
 }
 
 #[test]
-fn contrapro_json_is_what_the_scripts_of_the_set_read() {
+fn contrapro_json_has_the_fields_of_the_published_set() {
     let json: serde_json::Value = serde_json::from_str(&written(&set(), false)).unwrap();
     assert_eq!(json[0]["document id"], "1990_1.de");
     assert_eq!(json[0]["segment id"], 3);
@@ -208,7 +208,7 @@ fn a_sentence_with_two_pronouns_is_two_examples() {
 }
 
 #[test]
-fn contrapro_groups_say_more() {
+fn contrapro_groups_add_annotations() {
     let directory = Directory::new(TEXT);
     let header = "group\tfirst_line\tend_line\tref_pronoun\tante_distance\tdocument_id\tsegment_id";
     let groups = format!("{header}\n0\t0\t2\tSie\t1\t1990_1.de\t7\n1\t2\t5\ter\tNA\tNA\tNA\n");
@@ -232,7 +232,8 @@ fn contrapro_groups_say_more() {
 fn wrong_counts_are_errors() {
     let directory = Directory::new(TEXT);
     directory.write("contrapro.context.en", b"a\nb\nc\n");
-    assert!(directory.message("", "de").contains("3 lines, which is no multiple of the 5 lines"));
+    let expected = "3 lines, which is not a multiple of the 5 lines";
+    assert!(directory.message("", "de").contains(expected));
     directory.write("contrapro.text.de", b"Sie.\n");
     assert!(directory.message("", "de").contains("5 lines, but"));
 }
@@ -263,7 +264,7 @@ fn the_large_set_is_read_with_its_longest_context() {
     assert!(directory.message("", "fr").contains("1 pronouns for 2 pairs"));
     directory.write("current.src", b"It sleeps.\nIt dreams.\nThey eat.\nThey eat.\n");
     std::fs::remove_file(directory.path().join("pronouns.txt")).unwrap();
-    assert!(directory.message("", "fr").contains("current.src:2: not the source"));
+    assert!(directory.message("", "fr").contains("current.src:2: not the same source"));
 }
 
 #[test]
@@ -322,7 +323,7 @@ fn mt_geneval_splits_its_lines() {
 }
 
 #[test]
-fn documents_need_names_that_are_files() {
+fn document_ids_must_be_valid_file_names() {
     let directory = Directory::new(&[]);
     for id in ["", "../up", "a/b", ".hidden"] {
         let document = Document::new(id, vec![Segment::pair("a", "b")]);

@@ -23,7 +23,7 @@ pub(super) const IWSLT: Description = Description {
     read,
 };
 
-/// A document with the places of its segments in the file.
+/// A document with the positions of its segments in the file.
 #[derive(Clone, Debug)]
 struct MarkedDocument {
     id: String,
@@ -38,7 +38,7 @@ struct MarkedSegment {
     text: String,
 }
 
-/// Which of the two kinds of file it is.
+/// The two kinds of files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
     Tags,
@@ -82,8 +82,8 @@ fn parse(file: &TextFile) -> Result<(Kind, Vec<MarkedDocument>)> {
     Ok((kind, documents))
 }
 
-/// XML opens with a declaration, a document type or the element around a set; tags do not. Both may
-/// open with a document, but only XML has `seg` elements.
+/// XML begins with a declaration, a document type or the element around a set; tags do not. Both
+/// may begin with a `doc` element, but only XML has `seg` elements.
 fn kind(text: &str) -> Kind {
     let opening: String = text.trim_start().chars().take(8).collect();
     let opening = opening.to_ascii_lowercase();
@@ -93,14 +93,14 @@ fn kind(text: &str) -> Kind {
     if is_xml { Kind::Xml } else { Kind::Tags }
 }
 
-/// Whether the first line is one of this format.
+/// Whether the first line is in this format.
 fn is_iwslt(text: &str) -> bool {
     kind(text) == Kind::Xml || tags::is_metadata(text.lines().next().unwrap_or_default())
 }
 
 /// The value of an attribute in the text of a tag.
 fn attribute<'a>(tag: &'a str, name: &str) -> Option<&'a str> {
-    // Lower case changes no length in ASCII, so places in the copy are places in the tag.
+    // ASCII lower-casing keeps lengths, so offsets in the copy are offsets in the tag.
     let lower = tag.to_ascii_lowercase();
     for (at, _) in lower.match_indices(name) {
         let spaced = tag[..at].ends_with(char::is_whitespace);

@@ -1,4 +1,4 @@
-//! Puts the two sides of a set together, document by document.
+//! Pairs the two sides of a set, document by document.
 
 use std::ops::Range;
 
@@ -6,7 +6,7 @@ use super::super::file::TextFile;
 use super::MarkedDocument;
 use crate::{Error, Result, Segment};
 
-/// A document with the places of its segments in the source file.
+/// A document with the positions of its segments in the source file.
 pub(super) struct PairedDocument {
     pub id: String,
     pub segments: Vec<(Range<usize>, Segment)>,
@@ -14,8 +14,8 @@ pub(super) struct PairedDocument {
 
 type Side<'a> = (Vec<MarkedDocument>, &'a TextFile);
 
-/// Pairs documents by order and segments by order within them. A segment without text on any side
-/// is left out, because a blank line between tags is not a sentence.
+/// Pairs documents by order and segments by order within them. A segment without text on either
+/// side is left out, because a blank line between tags is not a sentence.
 pub(super) fn documents(source: Side<'_>, target: Option<Side<'_>>) -> Result<Vec<PairedDocument>> {
     let (documents, file) = source;
     let Some((translated, other)) = target else {
@@ -64,7 +64,7 @@ fn together(
         return Err(file.error(left.line, problem).remedy(SAME_SET));
     }
     if left.segments.len() != right.segments.len() {
-        // One side may have blank lines between its sentences that the other has not.
+        // One side may have blank lines between its sentences that the other lacks.
         left.segments.retain(|segment| !segment.text.is_empty());
         right.segments.retain(|segment| !segment.text.is_empty());
     }

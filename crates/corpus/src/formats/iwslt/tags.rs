@@ -1,13 +1,13 @@
-//! `train.tags.en-de.en`: a sentence per line between lines of tags, in documents that end with
+//! `train.tags.en-de.en`: one sentence per line between lines of tags, in documents that end with
 //! `</doc>`. Releases before 2017 have no `<doc>`; there a talk begins with its first tag.
 //!
-//! The text is not XML: nothing in it is escaped, and `<` may stand in a sentence.
+//! The text is not XML: nothing is escaped, and a sentence may contain `<`.
 
 use super::super::file::TextFile;
 use super::{MarkedDocument, MarkedSegment, attribute};
 use crate::Result;
 
-/// The tags of the lines that are not text.
+/// The tags of metadata lines.
 const METADATA: &[&str] = &[
     "doc",
     "url",
@@ -25,9 +25,9 @@ const METADATA: &[&str] = &[
     "transcription",
     "transcript",
 ];
-/// Those whose content may run over several lines.
+/// Tags whose content may span several lines.
 const LONG_METADATA: &[&str] = &["title", "description", "keywords"];
-/// Those that follow the text of a talk.
+/// Tags that follow the text of a talk.
 const CLOSING_METADATA: &[&str] = &["reviewer", "translator", "transcription", "transcript"];
 
 /// Whether a line is a tag rather than a sentence.
@@ -143,7 +143,7 @@ impl Reader {
         self.has_text = false;
     }
 
-    /// Takes what a line of metadata says: perhaps that a new talk begins, perhaps its number.
+    /// Handles a line of metadata, which may begin a new talk or give its number.
     fn metadata(&mut self, name: &str, text: &str, line: usize, has_doc_tags: bool) {
         if has_doc_tags {
             return;

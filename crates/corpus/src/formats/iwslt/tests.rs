@@ -1,4 +1,4 @@
-//! Both kinds of files, alone and in pairs.
+//! Both kinds of files, single and in pairs.
 
 use proptest::prelude::*;
 
@@ -50,7 +50,7 @@ fn tags_are_stripped_and_kept() {
 }
 
 #[test]
-fn a_letter_of_two_bytes_near_the_start_does_not_hide_the_kind() {
+fn the_kind_is_detected_despite_multi_byte_characters() {
     assert_eq!(kind("<doc>\n&é\n</doc><seg>"), Kind::Xml);
     assert_eq!(kind("<doc>\n&é\n</doc>"), Kind::Tags);
 }
@@ -152,7 +152,7 @@ fn xml_of_two_sides_is_paired() {
 }
 
 #[test]
-fn an_empty_element_keeps_its_place() {
+fn an_empty_element_is_a_segment() {
     let source = file("a.xml", "<mteval><doc><seg/><seg>One</seg></doc></mteval>");
     let target = file("b.xml", "<mteval><doc><seg>Null</seg><seg/></doc></mteval>");
     let corpus = read(&source, Some(&target)).unwrap();
@@ -279,7 +279,7 @@ proptest! {
 }
 
 #[test]
-fn another_declared_encoding_is_refused() {
+fn rejects_a_declared_encoding_other_than_utf_8() {
     let declared = XML.replace("UTF-8", "ISO-8859-1");
     let said = message(&declared);
     assert!(said.contains("a.en:1: the XML declares the encoding ISO-8859-1"), "{said}");

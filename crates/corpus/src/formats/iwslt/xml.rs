@@ -1,6 +1,6 @@
-//! XML with `seg` elements in `doc` elements, as of IWSLT's and NIST's test sets.
+//! XML with `seg` elements in `doc` elements, as in IWSLT's and NIST's test sets.
 //!
-//! No document type is fetched, no entity is declared, and depth and size are bounded.
+//! No document type is fetched, no entity can be declared, and depth and size are bounded.
 
 use quick_xml::Reader;
 use quick_xml::events::{BytesDecl, BytesStart, Event};
@@ -10,11 +10,11 @@ use super::super::file::{LineCounter, TextFile};
 use super::{MarkedDocument, MarkedSegment, attribute};
 use crate::{Error, Result};
 
-/// A test set is five deep.
+/// The largest depth; test sets have five levels.
 const DEEPEST: usize = 32;
-/// The largest published test set is a thousandth of this.
+/// The largest size; the largest published test set is a thousandth of this.
 const LARGEST: usize = 1 << 30;
-/// A segment is a sentence.
+/// The largest size of a segment, which is a sentence.
 const LONGEST_SEGMENT: usize = 1 << 20;
 
 const DAMAGED: &str = "the file is damaged or cut off; fetch it again";
@@ -26,7 +26,8 @@ struct Open {
     content: usize,
 }
 
-/// Text is UTF-8 here: under another declaration it would come back as something that it is not.
+/// Text is read and written as UTF-8, so a declaration of another encoding would be wrong in the
+/// output.
 fn check_encoding(declaration: &BytesDecl<'_>, file: &TextFile, line: usize) -> Result<()> {
     let Some(Ok(encoding)) = declaration.encoding() else { return Ok(()) };
     let name = String::from_utf8_lossy(&encoding).to_ascii_lowercase();
@@ -44,10 +45,10 @@ pub(super) fn parse(file: &TextFile) -> Result<Vec<MarkedDocument>> {
         let problem = format!("{} bytes of XML, more than {LARGEST}", file.text.len());
         return Err(Error::new(problem).in_file(&file.path).remedy("split the set"));
     }
-    // The reader does not count a byte order mark, so it does not get to see it.
+    // The reader's offsets do not include a byte order mark, so it is cut off first.
     let mark = file.start();
     let mut reader = Reader::from_str(&file.text[mark..]);
-    // Titles and addresses of talks have it, and no sentence is lost by it.
+    // It occurs in titles and URLs of talks, and does no harm.
     reader.config_mut().allow_dangling_amp = true;
     let mut lines = LineCounter::default();
     let mut open: Vec<Open> = Vec::new();
@@ -81,7 +82,7 @@ pub(super) fn parse(file: &TextFile) -> Result<Vec<MarkedDocument>> {
             Ok(Event::Empty(tag)) => {
                 let name = name(&tag);
                 begin(&name, &file.text[start..end], line, &open, &mut documents, file)?;
-                // Nothing to translate, but the other side may have a text in its place.
+                // Nothing to translate, but the other side may have text here.
                 if name == "seg"
                     && let Some(document) = documents.last_mut()
                 {
@@ -118,7 +119,7 @@ fn name(tag: &BytesStart<'_>) -> String {
     String::from_utf8_lossy(tag.local_name().as_ref()).to_ascii_lowercase()
 }
 
-/// Notes a document, and checks that segments lie in one.
+/// Records a document, and checks that segments are inside one.
 fn begin(
     name: &str,
     tag: &str,
@@ -154,7 +155,7 @@ fn begin(
     }
 }
 
-/// The text of a segment without tags, comments and the spaces around it.
+/// The text of a segment without tags, comments and surrounding spaces.
 fn segment(file: &TextFile, seg: &Open, end: usize) -> Result<MarkedSegment> {
     let whole = &file.text[seg.content..end];
     if whole.len() > LONGEST_SEGMENT {
@@ -165,7 +166,7 @@ fn segment(file: &TextFile, seg: &Open, end: usize) -> Result<MarkedSegment> {
     let inner = whole.trim();
     let text = if inner.contains('<') { without_tags(inner) } else { entities::decode(inner) };
     let words: Vec<_> = text.split_ascii_whitespace().collect();
-    // Only a line break or a run of spaces would differ; then the words are what counts.
+    // Line breaks and runs of spaces become single spaces.
     let text = if text.contains('\n') { words.join(" ") } else { text };
     Ok(MarkedSegment { range: start..start + inner.len(), text })
 }

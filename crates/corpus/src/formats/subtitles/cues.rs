@@ -1,4 +1,4 @@
-//! Finds the cues of an SRT or WebVTT file. Everything around their text is left where it is.
+//! Finds the cues of an SRT or WebVTT file. Everything around their text is kept.
 
 use std::ops::Range;
 
@@ -7,9 +7,9 @@ use super::super::file::TextFile;
 use super::timing::{self, Timing};
 use crate::Result;
 
-/// A day of live captions has fewer.
+/// The largest number of cues; a day of live captions has fewer.
 const MOST_CUES: usize = 1_000_000;
-/// A cue is a few lines of a screen.
+/// The largest size of a cue, which is a few lines on a screen.
 const LONGEST_CUE: usize = 1 << 16;
 
 /// A cue: when it is shown, and the byte ranges of its lines of text.
@@ -41,7 +41,7 @@ struct CueReader<'a> {
     file: &'a TextFile,
     format: Format,
     lines: &'a [Range<usize>],
-    /// The line that is looked at, counted from 0.
+    /// The current line, counted from 0.
     at: usize,
 }
 
@@ -50,7 +50,7 @@ impl CueReader<'_> {
         self.lines.get(index).map(|line| &self.file.text[line.clone()])
     }
 
-    /// WebVTT knows empty lines only; in SRT, a line of spaces is as good.
+    /// In WebVTT only empty lines are blank; in SRT, lines of spaces are too.
     fn is_blank(&self, line: &str) -> bool {
         if self.format == Format::Vtt { line.is_empty() } else { line.trim().is_empty() }
     }

@@ -1,4 +1,4 @@
-//! The cues with their lines taken apart, and how translations are put into them.
+//! Parsed cues, and how translations are put into them.
 
 use std::io::{self, Write};
 use std::ops::Range;
@@ -13,11 +13,11 @@ use super::split;
 use super::timing::Timing;
 use super::units::{self, Unit};
 
-/// A cue with its lines taken apart.
+/// A cue with its lines parsed.
 #[derive(Clone, Debug)]
 pub(super) struct MarkedCue {
     pub timing: Timing,
-    /// Whether a line of it is sung.
+    /// Whether any of its lines is sung.
     pub sung: bool,
     /// The lines of each speaker.
     pub speeches: Vec<Speech>,
@@ -25,7 +25,7 @@ pub(super) struct MarkedCue {
     lines: Vec<MarkedLine>,
 }
 
-/// Lines of a cue that flow into each other.
+/// Consecutive lines of a cue by one speaker.
 #[derive(Clone, Debug)]
 pub(super) struct Speech {
     pub new_speaker: bool,
@@ -34,7 +34,7 @@ pub(super) struct Speech {
 }
 
 impl MarkedCue {
-    /// Takes the lines of a cue apart.
+    /// Parses the lines of a cue.
     pub fn new(cue: Cue, file: &TextFile, format: Format) -> Self {
         let lines: Vec<_> =
             cue.lines.iter().map(|line| markup::parse(&file.text[line.clone()], format)).collect();
@@ -82,8 +82,8 @@ impl MarkedCue {
                     if line.units.is_empty() { None } else { Some(parts.next().unwrap_or(0..0)) };
                 let rendered = match range {
                     None => source[self.ranges[index].clone()].to_owned(),
-                    // An empty line would end the cue, so a line without words goes, and leaves its
-                    // tags to the line above.
+                    // An empty line would end the cue, so a line without words is dropped and its
+                    // tags move to the line above.
                     Some(range) if range.is_empty() => {
                         text.push_str(&line.only_tags());
                         continue;
@@ -102,7 +102,7 @@ impl MarkedCue {
     }
 }
 
-/// A subtitle file with places for sentences.
+/// A subtitle file with slots for sentences.
 #[derive(Clone, Debug)]
 pub(super) struct SubtitleLayout {
     pub(super) text: String,
@@ -112,7 +112,7 @@ pub(super) struct SubtitleLayout {
 }
 
 impl Layout for SubtitleLayout {
-    /// The place where the first cue of a sentence has its text.
+    /// The offset of the text in the first cue of a sentence.
     fn place(&self, _: usize, index: usize) -> Option<(&str, usize)> {
         let first = self.sentences.get(index)?.first()?;
         let cue = self.cues.get(first.cue)?;

@@ -1,4 +1,4 @@
-//! A line of a cue: what stands before its text, the text with the tags in it, and what follows.
+//! A line of a cue: what comes before its text, the text with its tags, and what follows.
 
 use super::super::Format;
 use super::super::entities;
@@ -7,20 +7,20 @@ use super::units::{self, Unit};
 /// Longer runs between `<` and `>` are text.
 const LONGEST_TAG: usize = 256;
 
-/// A line of a cue, taken apart.
+/// A parsed line of a cue.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct MarkedLine {
     /// Spaces, tags, dashes and notes before the text, as written.
     pub before: String,
     /// The words.
     pub units: Vec<Unit>,
-    /// Tags between the words: how many words stand before each, and the tag.
+    /// Tags between the words: the number of words before each, and the tag.
     tags: Vec<(usize, String)>,
     /// Tags, notes and spaces after the text, as written.
     pub after: String,
     /// Whether the line begins with the mark of a new speaker: a dash, `>>` or a voice tag.
     pub new_speaker: bool,
-    /// Whether the line is sung, which note signs show.
+    /// Whether the line is sung, which musical notes indicate.
     pub sung: bool,
 }
 
@@ -30,7 +30,7 @@ enum Token<'a> {
     Tag(&'a str),
 }
 
-/// Takes a line apart.
+/// Parses a line.
 pub(super) fn parse(line: &str, format: Format) -> MarkedLine {
     let mut marked = MarkedLine::default();
     let mut tokens = tokens(line);
@@ -149,8 +149,8 @@ fn opening_length(text: &str) -> usize {
         Some('>') if rest.starts_with(">>") => skip(rest, &|c| c == '>'),
         _ => 0,
     };
-    // A second dash makes a break in speech (`--and then`), a digit a number, and a long dash before a
-    // small letter a remark inside a sentence. None of these is a new speaker.
+    // Two dashes are a break in speech (`--and then`), a dash before a digit is a minus sign, and a
+    // long dash before a lower-case letter is a remark inside a sentence: no new speaker.
     let next = rest[dash..].chars().next();
     let after = rest[dash..].trim_start().chars().next();
     let remark = rest.starts_with(['–', '—']) && after.is_some_and(char::is_lowercase);
@@ -188,7 +188,7 @@ impl MarkedLine {
         self.units.iter().map(Unit::length).sum()
     }
 
-    /// The line with other words; tags keep their places in proportion.
+    /// The line with other words; tags keep their relative positions.
     pub fn render(&self, words: &[Unit], format: Format) -> String {
         let mut line = self.before.clone();
         let mut tags = self.placed(words.len()).into_iter().peekable();
@@ -213,7 +213,7 @@ impl MarkedLine {
         line
     }
 
-    /// Only the tags of the line: what must stay of it when no word does.
+    /// Only the tags of the line, for a line without words.
     pub fn only_tags(&self) -> String {
         let outer = |text: &str| -> String {
             tokens(text)
@@ -228,8 +228,8 @@ impl MarkedLine {
         outer(&self.before) + &inner.collect::<String>() + &outer(&self.after)
     }
 
-    /// The tags with their places among `count` words: an opening tag rather earlier, a closing one
-    /// rather later, so that no pair closes up.
+    /// The tags with their positions among `count` words: opening tags are rounded down and closing
+    /// ones up, so that no pair becomes empty.
     fn placed(&self, count: usize) -> Vec<(usize, &str)> {
         let old = self.units.len().max(1);
         let mut least = 0;
@@ -245,7 +245,7 @@ impl MarkedLine {
     }
 }
 
-/// A word that cannot be read as markup or as a timing line.
+/// Escapes a word so that it cannot be read as markup or as a timing line.
 fn escape(word: &str, format: Format) -> String {
     if format == Format::Vtt { entities::encode(word) } else { word.replace("-->", "→") }
 }
@@ -285,7 +285,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_tag_is_text() {
+    fn invalid_tags_are_text() {
         for line in ["1 < 2 and 2 > 1", "I <3 you", "{braces}", "<", "a <b c"] {
             assert_eq!(units::join(&srt(line).units), line);
         }
@@ -294,7 +294,7 @@ mod tests {
     }
 
     #[test]
-    fn speakers_and_songs_are_noticed() {
+    fn speakers_and_songs_are_recognised() {
         for line in ["- Hi", "-Hi", "– Hi", ">> Hi", "<i>- Hi</i>", "<v Ann>Hi"] {
             assert!(srt(line).new_speaker, "{line}");
             assert_eq!(srt(line).units[0].text, "Hi");

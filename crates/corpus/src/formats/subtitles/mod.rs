@@ -1,9 +1,9 @@
 //! Subtitles: SRT and WebVTT.
 //!
-//! A sentence often runs over several cues, and a cue may hold the end of one sentence and the
-//! beginning of another. The segments are sentences: they are joined over cues for translation, and
-//! the translation is split over the same cues, and over the lines in each, by length. Numbers,
-//! timing, settings, comments, styles and tags stay as they are.
+//! A sentence often spans several cues, and a cue may hold the end of one sentence and the
+//! beginning of another. The segments are sentences: they are joined across cues for translation,
+//! and the translation is split over the same cues, and over the lines in each, by length. Numbers,
+//! timing, settings, comments, styles and tags are kept.
 
 mod cues;
 mod layout;
@@ -43,7 +43,7 @@ pub(super) const VTT: Description = Description {
     read: |source, target| read(source, target, Format::Vtt),
 };
 
-/// Reads the sentences of a subtitle file as one document, named like the file.
+/// Reads the sentences of a subtitle file as one document, named after the file.
 fn read(source: &TextFile, target: Option<&TextFile>, format: Format) -> Result<Corpus> {
     if let Some(target) = target {
         return Err(Error::new(format!("{format} files of two languages do not share their cues"))
@@ -72,7 +72,7 @@ fn is_vtt(text: &str) -> bool {
     })
 }
 
-/// Whether a text begins like an SRT file: with a number and a timing, or with a timing.
+/// Whether a text begins like an SRT file: with a timing line, perhaps after a number.
 fn is_srt(text: &str) -> bool {
     let mut lines = text.trim_start().lines();
     let first = lines.next().unwrap_or_default().trim();

@@ -6,22 +6,22 @@ use super::layout::MarkedCue;
 use super::sentences;
 use super::units::{self, Unit};
 
-/// A pause this long, in milliseconds, ends a sentence whatever its punctuation.
+/// A pause this long, in milliseconds, ends a sentence regardless of punctuation.
 const LONGEST_PAUSE: u64 = 3000;
-/// A sentence over more cues is rather text without punctuation.
+/// A sentence over more cues is more likely text without punctuation.
 const MOST_CUES: usize = 8;
-/// A sentence with more characters too.
+/// So is a sentence with more characters.
 const LONGEST: usize = 500;
-/// If fewer than one cue in this many ends a sentence, punctuation says nothing.
+/// If fewer than one cue in this many ends a sentence, punctuation is ignored.
 const SELDOM: usize = 10;
 
 /// The part of a sentence that one cue shows.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Fragment {
     pub cue: usize,
-    /// The part of the cue, between changes of the speaker.
+    /// The part of the cue between changes of speaker.
     pub speech: usize,
-    /// Which of its words.
+    /// The range of its words.
     pub words: Range<usize>,
 }
 
@@ -76,7 +76,7 @@ pub(super) fn text(sentence: &Sentence, cues: &[MarkedCue]) -> String {
     units::join(&words)
 }
 
-/// Whether enough cues end a sentence for a missing mark to mean something.
+/// Whether enough cues end with punctuation that its absence is meaningful.
 fn has_punctuation(cues: &[MarkedCue]) -> bool {
     let last_words: Vec<_> = cues
         .iter()
@@ -88,14 +88,14 @@ fn has_punctuation(cues: &[MarkedCue]) -> bool {
     ends * SELDOM >= last_words.len()
 }
 
-/// Whether a cue can go on with the sentence of a fragment: neither sung nor after a long pause.
+/// Whether a cue can continue the sentence of a fragment: neither sung nor after a long pause.
 fn follows(last: &Fragment, next: usize, cues: &[MarkedCue]) -> bool {
     let (before, after) = (&cues[last.cue], &cues[next]);
     let pause = after.timing.start.saturating_sub(before.timing.end);
     !before.sung && !after.sung && last.cue < next && pause <= LONGEST_PAUSE
 }
 
-/// Whether the open sentence ends before a word, by its last mark or by its length.
+/// Whether the open sentence ends before a word, by its punctuation or by its length.
 fn ends_before(open: &Sentence, next: &Unit, cues: &[MarkedCue]) -> bool {
     let Some(last) = open.last() else { return true };
     let length: usize = open

@@ -8,7 +8,7 @@ const TERMINATORS: &str = ".!?…。！？｡．؟۔।॥";
 const CLOSERS: &str = "\"'“”’»›)]}」』）】〉》";
 /// Closing marks that French sets apart with a space; the others could as well be opening.
 const SPACED_CLOSERS: &str = "»›”’)]}";
-/// Titles and other abbreviations after which a sentence goes on.
+/// Titles and other abbreviations that do not end a sentence.
 const ABBREVIATIONS: &[&str] = &[
     "mr.", "mrs.", "ms.", "dr.", "prof.", "st.", "sgt.", "lt.", "capt.", "col.", "gen.", "sen.",
     "rev.", "hr.", "fr.", "nr.", "mme.", "mlle.", "sra.", "sr.", "vs.", "approx.", "bzw.", "ca.",

@@ -1,16 +1,17 @@
-//! Splits a translation over the cues or lines that its source took, by length.
+//! Splits a translation over the cues or lines of its source, by length.
 
 use std::ops::Range;
 
 use super::units::Unit;
 
-/// How much nearer a break after punctuation seems than it is.
+/// The factor on the distance of a break after punctuation, which is preferred.
 const AFTER_PUNCTUATION: f64 = 0.5;
 
-/// Ranges of `units`, one per weight and together all of them, whose lengths follow the weights. No
-/// range is empty when there are units enough; otherwise the heaviest get one unit each.
+/// Splits `units` into ranges, one per weight, with lengths in proportion to the weights. No range
+/// is empty if there are enough units; otherwise the heaviest get one unit each.
 ///
-/// Units that are as long as the weights are split where the weights are.
+/// If the weights are the lengths of a segmentation of the same units, the result is that
+/// segmentation.
 pub(super) fn by_length(units: &[Unit], weights: &[usize]) -> Vec<Range<usize>> {
     let (count, parts) = (units.len(), weights.len());
     if count < parts {
@@ -45,7 +46,7 @@ pub(super) fn by_length(units: &[Unit], weights: &[usize]) -> Vec<Range<usize>> 
     ranges
 }
 
-/// Fewer units than parts: the heaviest parts, in their order, get one each.
+/// With fewer units than parts, the heaviest parts, in order, get one each.
 fn one_each(count: usize, weights: &[usize]) -> Vec<Range<usize>> {
     let mut heaviest: Vec<usize> = (0..weights.len()).collect();
     heaviest.sort_by_key(|part| std::cmp::Reverse(weights[*part]));

@@ -1,4 +1,4 @@
-//! The line of a cue that says when it is shown.
+//! The timing line of a cue.
 
 /// When a cue is shown, in milliseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -7,13 +7,13 @@ pub(super) struct Timing {
     pub end: u64,
 }
 
-/// Whether a line means to be a timing line.
+/// Whether a line looks like a timing line.
 pub(super) fn has_arrow(line: &str) -> bool {
     line.contains("-->")
 }
 
-/// Reads `00:01:02,345 --> 00:01:04,000`, with `.` or `,`, with or without hours, and with anything
-/// behind a space: positions and settings are kept, not read.
+/// Parses `00:01:02,345 --> 00:01:04,000`, with `.` or `,`, with or without hours, and with
+/// anything after a space: positions and settings are kept but not parsed.
 pub(super) fn parse(line: &str) -> Option<Timing> {
     let (start, rest) = line.split_once("-->")?;
     let end = rest.split_whitespace().next()?;
@@ -55,7 +55,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_timing_is_refused() {
+    fn rejects_invalid_timings() {
         for line in [
             "",
             "-->",

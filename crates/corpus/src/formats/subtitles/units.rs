@@ -1,11 +1,11 @@
-//! Words, as the pieces between which a line may be broken. Chinese and Japanese text has no spaces
+//! Units of text between which a line may be broken: words. Chinese and Japanese text has no spaces
 //! and may be broken between almost any two characters.
 
 /// A piece of text that is never broken.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Unit {
     pub text: String,
-    /// Whether a space stands before it, unless it begins a line.
+    /// Whether a space precedes it, unless it begins a line.
     pub spaced: bool,
 }
 
@@ -44,7 +44,7 @@ pub(super) fn units(text: &str) -> Vec<Unit> {
     located(text).into_iter().map(|(_, unit)| unit).collect()
 }
 
-/// The text of units: one space where there is one, none between characters that need none.
+/// Joins units into text, with a space where there was one.
 pub(super) fn join<'a>(units: impl IntoIterator<Item = &'a Unit>) -> String {
     let mut text = String::new();
     for unit in units {
@@ -56,13 +56,13 @@ pub(super) fn join<'a>(units: impl IntoIterator<Item = &'a Unit>) -> String {
     text
 }
 
-/// Whether a space is needed where one line ends and the next begins.
+/// Whether a space is needed between the end of one line and the beginning of the next.
 pub(super) fn spaced_after(last: &Unit, next: &Unit) -> bool {
     let wide = |character: Option<char>| character.is_some_and(is_wide);
     !(wide(last.text.chars().last()) && wide(next.text.chars().next()))
 }
 
-/// White space at which a line may be broken. No-break spaces are part of a word.
+/// Whitespace at which a line may be broken. No-break spaces are part of a word.
 fn is_space(character: char) -> bool {
     character.is_whitespace() && !['\u{a0}', '\u{2007}', '\u{202f}'].contains(&character)
 }
@@ -82,12 +82,12 @@ fn is_wide(character: char) -> bool {
     )
 }
 
-/// Characters after which a line does not end.
+/// Characters that a line cannot end with.
 fn opens(character: char) -> bool {
     "([{<「『（［｛〈《【〔“‘¿¡".contains(character)
 }
 
-/// Characters with which a line does not begin.
+/// Characters that a line cannot begin with.
 fn stays_with_left(character: char) -> bool {
     character.is_ascii_punctuation() && !opens(character)
         || "」』）］｝〉》】〕”’、。，．・：；？！…‥ー々ぁぃぅぇぉっゃゅょァィゥェォッャュョ々〜～"

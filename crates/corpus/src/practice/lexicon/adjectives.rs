@@ -1,7 +1,7 @@
 //! Adjectives: those that introduce a noun, and those that describe it later.
 //!
-//! The two lists of a class have no word in common and nothing that contradicts, so that
-//! whatever is said of a topic later fits what it was called at first.
+//! The two lists of a class have no word in common and no contradictions, so that any later
+//! description of a topic is consistent with its introduction.
 
 use super::{Class, Gender};
 
@@ -11,7 +11,7 @@ pub(in crate::practice) struct Adjective {
     pub english: &'static str,
     /// The predicative form, `teuer`.
     pub german: &'static str,
-    /// What endings are added to, `teur`.
+    /// The stem that endings are added to, `teur`.
     pub german_stem: &'static str,
     pub french: FrenchAdjective,
 }
@@ -24,12 +24,12 @@ pub(in crate::practice) struct FrenchAdjective {
     masculine_plural: &'static str,
     /// Before a masculine noun that starts with a vowel: `un vieil âne`.
     pub before_vowel: &'static str,
-    /// Whether it stands before its noun.
+    /// Whether it precedes its noun.
     pub precedes: bool,
 }
 
 impl FrenchAdjective {
-    /// The form that agrees; the feminine plural is regular in all of them.
+    /// The form that agrees; the feminine plural is always regular.
     pub fn form(&self, gender: Gender, plural: bool) -> String {
         match (gender, plural) {
             (Gender::Feminine, false) => self.feminine.to_owned(),
@@ -127,7 +127,7 @@ const REMARKABLE: Adjective =
 const UNEXPECTED: Adjective =
     adjective("unexpected", "unerwartet", after(["inattendu", "inattendue", "inattendus"]));
 
-/// What a noun of the class may be called when it is introduced.
+/// Adjectives that may introduce a noun of the class.
 pub(in crate::practice) fn attributive(class: Class) -> &'static [&'static Adjective] {
     match class {
         Class::Thing => &[&OLD, &NEW, &SMALL, &BIG, &RED, &BLUE, &GREEN, &BLACK, &WHITE],
@@ -138,7 +138,7 @@ pub(in crate::practice) fn attributive(class: Class) -> &'static [&'static Adjec
     }
 }
 
-/// What may be said of it later.
+/// Adjectives that may describe it later.
 pub(in crate::practice) fn predicative(class: Class) -> &'static [&'static Adjective] {
     match class {
         Class::Thing => &[&BEAUTIFUL, &EXPENSIVE, &HEAVY, &UNUSUAL, &VALUABLE, &ELEGANT],
@@ -154,7 +154,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_introduces_and_what_describes_never_overlap() {
+    fn introducing_and_describing_adjectives_do_not_overlap() {
         for class in Class::ALL {
             for adjective in attributive(class) {
                 assert!(!predicative(class).contains(adjective), "{}", adjective.english);

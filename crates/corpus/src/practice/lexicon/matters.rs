@@ -1,4 +1,4 @@
-//! What one talks about: plans, problems, events.
+//! Topics of conversation: plans, problems, events.
 
 use super::{Noun, das, der, die, noun, un, une};
 

@@ -1,7 +1,7 @@
 //! The words: nouns with the forms that the grammar needs, adjectives and people.
 //!
-//! German genders are balanced exactly within each class of nouns, so neither a class nor a verb
-//! that goes with one says anything about a gender.
+//! German genders are balanced exactly within each class of nouns, so neither a class nor the verbs
+//! used with it reveal a gender.
 
 mod adjectives;
 mod animals;
@@ -25,17 +25,17 @@ pub enum Gender {
     Neuter,
 }
 
-/// What a noun means, roughly: it decides which verbs and adjectives go with it.
+/// The rough meaning of a noun, which determines the verbs and adjectives that go with it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) enum Class {
-    /// Something that one can buy and own.
+    /// Something to buy and own.
     Thing,
     Animal,
     /// Buildings and spots outdoors.
     Place,
     /// Something written, painted or performed.
     Work,
-    /// Plans, problems, events: what one talks about.
+    /// Plans, problems, events: topics of conversation.
     Matter,
 }
 
@@ -54,26 +54,26 @@ impl Class {
         }
     }
 
-    /// Whether topics of this class also come in the plural.
+    /// Whether topics of this class also occur in the plural.
     pub fn has_plural_topics(self) -> bool {
         matches!(self, Self::Thing | Self::Animal)
     }
 }
 
-/// The role in which a noun may stand beside the topic, always with a definite article.
+/// The role that a noun may have beside the topic, always with a definite article.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Aside {
     /// Only ever a topic.
     Never,
     /// Where something happens: `near the bridge`.
     Landmark,
-    /// The same, but nothing that one goes to or comes from: `behind the statue`.
+    /// The same, but not a place to go to or come from: `behind the statue`.
     Backdrop,
-    /// What somebody has along: `without the umbrella`.
+    /// Something that a person brings along: `without the umbrella`.
     Companion,
     /// When something happens: `before the concert`.
     Occasion,
-    /// The same for what nobody knows beforehand: `after the accident`, never `before`.
+    /// The same for something unexpected: `after the accident`, never `before`.
     Incident,
 }
 

@@ -1,4 +1,4 @@
-//! People: first names that are written alike in English, German and French.
+//! People: first names that are spelled the same in English, German and French.
 
 /// A person of a story.
 #[derive(Debug, PartialEq, Eq)]

@@ -1,5 +1,5 @@
-//! Buildings and spots outdoors. Nearly all of them also serve as landmarks:
-//! *à la maison* would mean at home.
+//! Buildings and spots outdoors. Nearly all of them also serve as landmarks; a house does not,
+//! because *à la maison* would mean at home.
 
 use super::{Noun, das, der, die, noun, un, une};
 

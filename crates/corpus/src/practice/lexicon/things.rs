@@ -1,4 +1,4 @@
-//! Things that one can buy, own and take home.
+//! Things to buy, own and take home.
 
 use super::{Noun, das, der, die, noun, un, une};
 

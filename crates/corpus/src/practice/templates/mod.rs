@@ -7,17 +7,17 @@
 //! | `{p:allé}`, `{q:arrivé}` | a French participle that agrees with that person |
 //! | `{T}`, `{T.acc}` | the topic with an indefinite article and maybe an adjective |
 //! | `{this}`, `{this.acc}` | the topic with a demonstrative |
-//! | `{it}`, `{it.acc}` | the pronoun that stands for the topic |
-//! | `{was/were}` | singular or plural, as the topic is |
-//! | `{adj}` | an adjective said of the topic |
+//! | `{it}`, `{it.acc}` | the pronoun for the topic |
+//! | `{was/were}` | singular or plural, like the topic |
+//! | `{adj}` | an adjective that describes the topic |
 //! | `{agr:montré}` | a French participle that agrees with the pronoun |
 //! | `{at}`, `{near}`, `{to}`, `{up_to}`, `{from}`, `{past}` | a landmark: `behind the bridge` |
 //! | `{with}` | a companion: `without the umbrella` |
 //! | `{when}` | an occasion: `after the concert` |
 //! | `{country}`, `{land}` | a country, in French with *de* or with its article |
 //!
-//! A German sentence is divided by `|` into what comes before the verb, the verb, and the rest: a
-//! time that opens the sentence takes the first place, and what stood there follows the verb.
+//! A German sentence is divided by `|` into what comes before the verb, the verb, and the rest: if
+//! a time opens the sentence, it takes the first place, and what was there follows the verb.
 
 mod introductions;
 mod others;
@@ -35,9 +35,9 @@ pub(super) struct Template {
     pub english: &'static str,
     pub german: &'static str,
     pub french: &'static str,
-    /// The classes of topics that it goes with; of no meaning without a topic.
+    /// The classes of topics that it goes with; irrelevant without a topic.
     pub classes: &'static [Class],
-    /// Whether it tells an event, which a time may open, rather than a state.
+    /// Whether it describes an event, which may begin with a time, rather than a state.
     pub event: bool,
 }
 

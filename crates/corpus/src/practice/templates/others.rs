@@ -39,7 +39,7 @@ pub(in crate::practice) static OPENINGS: &[Template] = &[
     ),
 ];
 
-/// Sentences that say nothing of the topic, nearly all with a noun that might be taken for it.
+/// Sentences without the topic, nearly all with a noun that might be mistaken for it.
 pub(in crate::practice) static FILLERS: &[Template] = &[
     event(["{P} went {to}.", "{P}|ging|{to}.", "{P} est {p:allé} {to}."], ANY),
     event(["{P} came back {from}.", "{P}|kam|{from} zurück.", "{P} est {p:revenu} {from}."], ANY),

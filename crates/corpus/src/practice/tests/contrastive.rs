@@ -1,4 +1,4 @@
-//! The contrastive set is balanced, and its groups differ in nothing but the noun.
+//! The contrastive set is balanced, and its groups differ only in the noun.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -56,7 +56,7 @@ fn a_group_has_the_same_sentence_after_a_noun_of_each_gender() {
                     } else {
                         assert_eq!(item.source, first.source);
                         assert_eq!(differing, usize::from(index > 0));
-                        // One sentence, one set of candidates: its best one is right only once.
+                        // The candidates are the same, so the best one is right only once.
                         assert_eq!(candidates(index), candidates(0));
                     }
                 }
@@ -81,7 +81,7 @@ fn candidates_differ_in_the_pronoun_and_what_agrees_with_it() {
                 for (candidate, replacement) in item.candidates[1..].iter().zip(&item.replacements)
                 {
                     let other = words(candidate);
-                    // `parce qu'elle` and `parce qu'il` have as many words as each other.
+                    // `parce qu'elle` and `parce qu'il` have the same number of words.
                     assert_eq!(reference.len(), other.len(), "{candidate}");
                     let different: Vec<_> = reference
                         .iter()
@@ -101,7 +101,7 @@ fn candidates_differ_in_the_pronoun_and_what_agrees_with_it() {
 }
 
 #[test]
-fn the_antecedent_stands_where_the_distance_says_and_nothing_refers_to_it_in_between() {
+fn the_antecedent_is_at_its_distance_and_nothing_refers_to_it_in_between() {
     for language in LANGUAGES {
         for seed in 0..20 {
             let set = small(language, seed).contrastive;

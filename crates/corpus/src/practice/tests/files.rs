@@ -1,4 +1,4 @@
-//! What is written can be read again.
+//! Written files can be read again.
 
 use super::super::{Practice, PracticeConfig, generate};
 use super::LANGUAGES;
@@ -19,7 +19,7 @@ fn config(language: super::super::PracticeLanguage) -> PracticeConfig {
 }
 
 #[test]
-fn the_readers_give_back_the_corpus() {
+fn written_files_read_back_as_the_same_corpus() {
     for language in LANGUAGES {
         let practice = practice(&config(language));
         let directory = tempfile::tempdir().unwrap();
@@ -58,7 +58,7 @@ fn the_readers_give_back_the_corpus() {
 }
 
 #[test]
-fn a_directory_with_files_is_left_alone() {
+fn a_directory_with_files_is_not_touched() {
     let directory = tempfile::tempdir().unwrap();
     let file = directory.path().join("notes.txt");
     std::fs::write(&file, "mine").unwrap();
@@ -70,7 +70,7 @@ fn a_directory_with_files_is_left_alone() {
 }
 
 #[test]
-fn what_cannot_be_written_leaves_nothing_behind() {
+fn a_failed_write_leaves_nothing_behind() {
     let directory = tempfile::tempdir().unwrap();
     let blocked = directory.path().join("file");
     std::fs::write(&blocked, "").unwrap();

@@ -1,4 +1,4 @@
-//! Documents that must not change: a seed means the same text in every version.
+//! Documents that must not change: a seed gives the same text in every version.
 
 use super::super::{PracticeConfig, PracticeLanguage, generate};
 

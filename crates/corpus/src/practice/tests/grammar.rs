@@ -96,7 +96,7 @@ fn every_class_has_sentences_of_every_kind() {
 
 #[test]
 fn the_three_languages_of_a_template_have_the_same_slots() {
-    // Agreement and case are marked where a language has them; what is left must be equal.
+    // Agreement and case are marked where a language has them; the rest must be equal.
     let slots = |text: &str| -> BTreeSet<String> {
         text.split('{')
             .skip(1)
@@ -192,7 +192,7 @@ fn the_default_corpus_has_a_small_vocabulary_in_which_every_noun_is_frequent() {
             let count = source.get(noun.singular).copied().unwrap_or_default();
             assert!(count >= 12, "{} occurs {count} times", noun.singular);
         }
-        // Nothing that is tested is unknown.
+        // All words of the held-out sets occur in training.
         let held_out = practice.valid.iter().chain(&practice.test);
         for segment in held_out.flat_map(|document| &document.segments) {
             assert!(words(&segment.source).iter().all(|word| source.contains_key(word)));

@@ -1,4 +1,4 @@
-//! The rule of the module's documentation, followed by a reader that knows nothing but the texts.
+//! The rule in the module's documentation, applied by a reader that sees only the texts.
 
 use std::collections::BTreeSet;
 
@@ -32,7 +32,7 @@ fn each_pronoun_stands_for_the_last_noun_without_a_definite_article() {
         for seed in 0..20 {
             let practice = small(language, seed);
             for annotated in documents(&practice) {
-                // (sentence, pronoun) as found by reading, against those that were declared.
+                // (sentence, pronoun) as found by reading, against the annotations.
                 let mut topic: Option<(usize, &Noun, Number)> = None;
                 let mut links = annotated.pronouns.iter();
                 for (index, segment) in annotated.document.segments.iter().enumerate() {
@@ -48,7 +48,7 @@ fn each_pronoun_stands_for_the_last_noun_without_a_definite_article() {
                         }
                         if PRONOUNS.contains(&word.as_str()) {
                             let (named, noun, number) = topic.expect("a pronoun before a topic");
-                            let link = links.next().expect("a pronoun that was not declared");
+                            let link = links.next().expect("a pronoun without annotation");
                             assert_eq!(link.segment, index);
                             assert_eq!(link.antecedent_segment, named);
                             assert_eq!(link.distance(), index - named);
@@ -58,7 +58,7 @@ fn each_pronoun_stands_for_the_last_noun_without_a_definite_article() {
                         }
                     }
                 }
-                assert_eq!(links.next(), None, "a declared pronoun is not in the text");
+                assert_eq!(links.next(), None, "an annotated pronoun is not in the text");
             }
         }
     }

@@ -1,4 +1,4 @@
-//! Statistics: what can be told from the sentence with the pronoun, and from nearby nouns.
+//! Statistics: what the sentence with the pronoun and nearby nouns reveal about its gender.
 
 use std::collections::BTreeMap;
 
@@ -48,8 +48,8 @@ fn accuracy(cases: &[Case<'_>], guess: impl Fn(&Case<'_>) -> Option<Gender>) -> 
     right as f64 / cases.len() as f64
 }
 
-/// Chance, with four standard deviations of a guesser that has no information. Pronouns of the same
-/// topic share their gender, about two each, which widens the spread.
+/// The range of chance: four standard deviations around a guess without information. Pronouns of
+/// the same topic share their gender, about two each, which widens the range.
 fn at_chance(language: PracticeLanguage, cases: usize) -> std::ops::Range<f64> {
     let chance = 1.0 / language.genders().len() as f64;
     let spread = 4.0 * (chance * (1.0 - chance) * 2.0 / cases as f64).sqrt();
@@ -123,7 +123,7 @@ fn the_words_of_the_sentence_are_at_chance_unless_the_antecedent_is_among_them()
         let chance = at_chance(language, unseen.len());
         assert!(chance.contains(&result), "{language}: {result:.3} outside {chance:?}");
 
-        // The same model is mostly right at distance 0, so it is not too weak to notice.
+        // The same model is mostly right at distance 0, so it is not simply too weak.
         let model = WordModel::train(&cases(&corpus.train, |distance| distance == 0));
         let same = cases(&corpus.test, |distance| distance == 0);
         let result = accuracy(&same, |case| model.guess(case.sentence));

@@ -9,7 +9,7 @@ use super::{LANGUAGES, small};
 use crate::Document;
 
 #[test]
-fn the_same_seed_gives_the_same_corpus_and_another_seed_another() {
+fn a_seed_determines_the_corpus() {
     for language in LANGUAGES {
         assert_eq!(small(language, 3), small(language, 3));
         assert_ne!(small(language, 3).train, small(language, 4).train);
@@ -82,7 +82,7 @@ fn splits_share_neither_documents_nor_two_sentences_in_a_row() {
 }
 
 #[test]
-fn impossible_wishes_are_refused() {
+fn rejects_impossible_settings() {
     for (shortest_document, longest_document) in [(2, 5), (6, 5), (4, 13)] {
         let config =
             PracticeConfig { shortest_document, longest_document, ..PracticeConfig::default() };

@@ -1,4 +1,4 @@
-//! Pairs that were there before, in memory that does not grow.
+//! Detects repeated pairs in constant memory.
 
 use serde::{Deserialize, Serialize};
 
@@ -9,19 +9,19 @@ use crate::Segment;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Sameness {
-    /// Both sides are the same, spaces at their ends aside.
+    /// Both sides are the same, except for surrounding spaces.
     Exact,
-    /// Both sides are the same when case, punctuation, spaces and digits do not count.
+    /// Both sides are the same, ignoring case, punctuation, spaces and digits.
     Near,
 }
 
-/// Bits of the filter: 128 MiB. With 10 million pairs one in a billion, with 100 million one in
-/// 10,000 is taken for a duplicate that it is not.
+/// Bits of the filter: 128 MiB. The false positive rate is one in a billion with 10 million pairs,
+/// and one in 10,000 with 100 million.
 const BITS: u64 = 1 << 30;
 /// Bits that each pair sets.
 const HASHES: u64 = 6;
 
-/// Remembers pairs by a Bloom filter: a pair that was there is always known again.
+/// Remembers pairs in a Bloom filter: there are no false negatives.
 #[derive(Debug)]
 pub struct Duplicates {
     sameness: Sameness,
@@ -29,12 +29,12 @@ pub struct Duplicates {
 }
 
 impl Duplicates {
-    /// Knows no pair yet.
+    /// An empty filter.
     pub fn new(sameness: Sameness) -> Self {
         Self { sameness, bits: vec![0; (BITS / 64) as usize] }
     }
 
-    /// Whether the pair was seen before; from now on it was.
+    /// Whether the pair was seen before; also records it.
     pub fn has_seen(&mut self, segment: &Segment) -> bool {
         let target = segment.target.as_deref();
         let first = match self.sameness {
@@ -58,7 +58,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_second_of_its_kind_is_known_and_others_are_not() {
+    fn detects_duplicates_and_nothing_else() {
         let pair = |n: usize| Segment::pair(format!("Line {n} of it."), format!("Zeile {n}."));
         let mut exact = Duplicates::new(Sameness::Exact);
         assert!((0..20_000).all(|n| !exact.has_seen(&pair(n))));

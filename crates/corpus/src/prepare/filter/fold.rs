@@ -1,4 +1,4 @@
-//! What is left of a text when case, punctuation, spaces and digits do not count.
+//! Folds texts for comparisons that ignore case, punctuation, spaces and digits.
 
 use std::hash::{Hash, Hasher};
 
@@ -6,8 +6,8 @@ use rustc_hash::FxHasher;
 
 use crate::tokenizer::normalise::normalise;
 
-/// The folded words of a text: compatible characters made one (NFKC), lower case, every digit a 0,
-/// everything that is neither letter nor digit a gap between words.
+/// The folded words of a text: NFKC, lower case, every digit replaced with 0, and everything that
+/// is neither a letter nor a digit treated as a word boundary.
 pub fn folded_words(text: &str) -> Vec<String> {
     let mut words = Vec::new();
     let mut word = String::new();
@@ -26,11 +26,11 @@ pub fn folded_words(text: &str) -> Vec<String> {
     words
 }
 
-/// The hash of anything; the same in every run.
+/// A hash that is the same in every run.
 pub fn hash(value: impl Hash) -> u64 {
     let mut hasher = FxHasher::default();
     value.hash(&mut hasher);
-    // The hash of the map mixes the high bits only.
+    // The map's hash function mixes only the high bits well.
     let mut mixed = hasher.finish();
     mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
     mixed ^ (mixed >> 27)
@@ -41,7 +41,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_looks_alike_folds_alike() {
+    fn similar_texts_fold_to_the_same_words() {
         let folded = |text: &str| folded_words(text).join(" ");
         assert_eq!(folded("  The ﬁrst\u{a0}of May, 1999!"), "the first of may 0000");
         assert_eq!(folded("THE “First” of May – 2024"), folded("the first of may 1999."));

@@ -1,13 +1,13 @@
-//! Text in another language than it should be.
+//! Detects text in the wrong language.
 
 use whatlang::Lang;
 
 use crate::{Error, Result};
 
-/// Shorter texts do not tell their language.
+/// The language of shorter texts cannot be detected reliably.
 const SHORTEST: usize = 30;
 
-/// Knows texts that are surely in another language than one.
+/// Detects texts that are certainly not in a given language.
 #[derive(Clone, Copy, Debug)]
 pub struct Language {
     expected: Lang,
@@ -15,18 +15,18 @@ pub struct Language {
 }
 
 impl Language {
-    /// For the language of a code of two or three letters.
+    /// A detector for the language with this code of two or three letters.
     pub fn new(code: &str, confidence: f64) -> Result<Self> {
         let base = code.split(['-', '_']).next().unwrap_or(code).to_ascii_lowercase();
         let three = codes().find(|(two, _)| *two == base).map_or(base.as_str(), |(_, three)| three);
         let expected = Lang::from_code(three).ok_or_else(|| {
-            Error::new(format!("filters.language cannot tell whether a text is in `{code}`"))
+            Error::new(format!("filters.language cannot detect the language `{code}`"))
                 .remedy("leave this filter out for the corpus, or correct its languages")
         })?;
         Ok(Self { expected, confidence })
     }
 
-    /// The language that a text is in instead, if that is sure.
+    /// The language of a text if it is certainly another one.
     pub fn other(&self, text: &str) -> Option<&'static str> {
         if text.chars().filter(|c| c.is_alphabetic()).count() < SHORTEST {
             return None;
@@ -37,7 +37,7 @@ impl Language {
     }
 }
 
-/// Codes of two letters and the three that the library knows.
+/// Two-letter codes and the three-letter codes of the library.
 const CODES: &str = "\
     af:afr am:amh ar:ara az:aze be:bel bg:bul bn:ben ca:cat cs:ces da:dan de:deu el:ell \
     en:eng eo:epo es:spa et:est fa:pes fi:fin fr:fra gu:guj he:heb hi:hin hr:hrv hu:hun \
@@ -55,7 +55,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn sure_cases_are_told_and_short_texts_pass() {
+    fn clear_cases_are_detected_and_short_texts_pass() {
         let german = Language::new("de", 0.9).unwrap();
         let text = "The weather was bad and nobody wanted to leave the house in the morning.";
         assert_eq!(german.other(text), Some("English"));

@@ -1,7 +1,8 @@
-//! What is taken out of training text before anything is learned from it, and a report of it.
+//! Filters for training text, and a report of what they removed.
 //!
-//! A pair goes with the first filter that objects, in the order of [`FilterRecipe`]. The document is
-//! cut there, so that sentences which were not neighbours do not become context of each other.
+//! A pair is removed by the first filter that rejects it, in the order of [`FilterRecipe`]. The
+//! document is cut there, so that sentences which were not adjacent do not become each other's
+//! context.
 
 mod duplicates;
 mod fold;
@@ -29,24 +30,24 @@ use crate::{Document, Error, Result, Segment};
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct FilterRecipe {
-    /// The least share of letters among the characters of each side, spaces aside; control
-    /// characters and the replacement character (U+FFFD) are not allowed at all.
+    /// The smallest share of letters among the characters of each side, not counting spaces;
+    /// control characters and the replacement character (U+FFFD) are not allowed at all.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub characters: Option<f64>,
-    /// The least and the most words of each side.
+    /// The smallest and the largest number of words of each side.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub length: Option<[usize; 2]>,
-    /// How many times as many characters one side may have as the other, ten more allowed.
+    /// The largest ratio of the lengths of both sides in characters, with ten characters of slack.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ratio: Option<f64>,
-    /// How sure (0 to 1) it must be that a side of at least 30 letters is in another language.
+    /// The confidence (0 to 1) from which a side of at least 30 letters counts as another language.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub language: Option<f64>,
-    /// Text that stands in validation, test or contrastive sets.
+    /// Text that occurs in validation, test or contrastive sets.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub overlap: Option<OverlapRecipe>,
-    /// Pairs that were there before in the same corpus: `exact`, or `near` if case, punctuation,
-    /// spaces and digits do not count.
+    /// Pairs that occurred before in the same corpus: `exact`, or `near`, which ignores case,
+    /// punctuation, spaces and digits.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub duplicates: Option<Sameness>,
 }
@@ -57,28 +58,28 @@ impl FilterRecipe {
         *self == Self::default()
     }
 
-    /// Refuses numbers that make no sense.
+    /// Rejects thresholds out of range.
     pub fn check(&self) -> Result<()> {
         let shares = [("characters", self.characters), ("language", self.language)];
         for (name, share) in shares {
             if let Some(share) = share.filter(|share| !(0.0..=1.0).contains(share)) {
                 return Err(Error::new(format!("filters.{name} is {share}"))
-                    .remedy("a share lies in [0, 1]"));
+                    .remedy("a share must be in [0, 1]"));
             }
         }
         if let Some([least, most]) = self.length.filter(|[least, most]| least > most) {
             return Err(Error::new(format!("filters.length is [{least}, {most}]"))
-                .remedy("the least number of words comes first"));
+                .remedy("the smallest number of words comes first"));
         }
         if let Some(ratio) = self.ratio.filter(|ratio| !ratio.is_finite() || *ratio < 1.0) {
             return Err(Error::new(format!("filters.ratio is {ratio}"))
-                .remedy("a ratio is finite and 1 or more"));
+                .remedy("a ratio must be finite and 1 or more"));
         }
         self.overlap.as_ref().map_or(Ok(()), OverlapRecipe::check)
     }
 }
 
-/// The filters of one split at work.
+/// The filters of one split.
 #[derive(Debug)]
 pub struct Filters {
     recipe: FilterRecipe,
@@ -90,7 +91,7 @@ pub struct Filters {
 }
 
 impl Filters {
-    /// For text of two languages; `sets` are the documents that it must not overlap with.
+    /// Filters for text in two languages; `sets` are the documents that it must not overlap with.
     pub fn new<'a>(
         recipe: &FilterRecipe,
         languages: &Languages,
@@ -110,7 +111,7 @@ impl Filters {
         })
     }
 
-    /// What is left of a document: it is cut where a pair is taken out.
+    /// What is left of a document: it is cut where a pair is removed.
     pub fn apply(&mut self, document: Document) -> Vec<Document> {
         let Document { id, segments } = document;
         let mut pieces: Vec<Document> = Vec::new();
@@ -140,7 +141,7 @@ impl Filters {
         pieces
     }
 
-    /// What was taken out of a split.
+    /// What was removed from a split.
     pub fn finish(mut self, split: &str) -> Vec<FilterReport> {
         for report in &mut self.report {
             split.clone_into(&mut report.split);
@@ -149,7 +150,7 @@ impl Filters {
         self.report
     }
 
-    /// The first filter that objects to a pair, and why.
+    /// The first filter that rejects a pair, and why.
     fn objection(&mut self, segment: &Segment) -> Option<(&'static str, String)> {
         let sides = [Some(segment.source.as_str()), segment.target.as_deref()];
         let mut sides = sides.into_iter().flatten();
@@ -179,7 +180,7 @@ impl Filters {
         }
         if let Some(overlap) = &self.overlap {
             match overlap.find(segment) {
-                Found::Exact => return Some(("overlap", "stands in a set".into())),
+                Found::Exact => return Some(("overlap", "occurs in a set".into())),
                 Found::Near(index) => {
                     return Some(("overlap", format!("shares {:.0} % of trigrams", 100.0 * index)));
                 }
@@ -192,7 +193,7 @@ impl Filters {
             }
         }
         let seen = self.duplicates.as_mut().is_some_and(|seen| seen.has_seen(segment));
-        seen.then(|| ("duplicates", "was there before".into()))
+        seen.then(|| ("duplicates", "occurred before".into()))
     }
 }
 
@@ -226,7 +227,7 @@ mod tests {
     }
 
     #[test]
-    fn each_filter_takes_what_it_should_and_says_so() {
+    fn each_filter_removes_its_pairs_and_reports_them() {
         let german = "Das Wetter war schlecht und niemand wollte vor die Tür gehen.";
         let english = "The weather was bad and nobody wanted to leave the house.";
         let cases: [(FilterRecipe, (&str, &str), &str); 8] = [
@@ -258,7 +259,7 @@ mod tests {
             (
                 FilterRecipe { overlap: Some(OverlapRecipe::default()), ..Default::default() },
                 ("One, two, three, four, five, six, seven!", "Etwas anderes."),
-                "stands in a set",
+                "occurs in a set",
             ),
             (
                 FilterRecipe { overlap: Some(OverlapRecipe::default()), ..Default::default() },
@@ -268,7 +269,7 @@ mod tests {
             (
                 FilterRecipe { duplicates: Some(Sameness::Near), ..Default::default() },
                 ("it is BAD", "es ist schlecht"),
-                "was there before",
+                "occurred before",
             ),
         ];
         for (recipe, wrong, why) in cases {
@@ -283,7 +284,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_off_takes_nothing() {
+    fn disabled_filters_remove_nothing() {
         let (sizes, report) = taken(&FilterRecipe::default(), &[("", "x"), ("", "x")]);
         assert_eq!((sizes, report), (vec![2], vec![]));
         let recipe = FilterRecipe { overlap: Some(OverlapRecipe::default()), ..Default::default() };
@@ -292,7 +293,7 @@ mod tests {
     }
 
     #[test]
-    fn thresholds_that_make_no_sense_are_refused() {
+    fn rejects_thresholds_out_of_range() {
         for (text, part) in [
             ("ratio = 0.5", "filters.ratio is 0.5"),
             ("characters = 2.0", "filters.characters is 2"),

@@ -1,9 +1,9 @@
-//! Text that also stands in a test set: exact copies and near ones.
+//! Text that also occurs in a test set: exact copies and near copies.
 //!
-//! Two texts are near when the word trigrams that they share are a large part of all that they have
-//! together (Jaccard's index), case, punctuation, spaces and digits aside. Candidates are found by
-//! prefix filtering: texts whose index is at least `t` share a trigram among any
-//! `n − ⌈t·n⌉ + 1` of the first one's `n`, so the rarest ones are enough to look at.
+//! Two texts are near copies if the Jaccard index of their word trigrams is large, ignoring case,
+//! punctuation, spaces and digits. Candidates are found by prefix filtering: texts whose index is
+//! at least `t` share a trigram among any `n − ⌈t·n⌉ + 1` of the first one's `n`, so it is enough
+//! to check the rarest ones.
 
 use std::collections::hash_map::Entry;
 use std::path::{Path, PathBuf};
@@ -15,18 +15,19 @@ use super::fold::{folded_words, hash};
 use crate::prepare::recipe::{InputFiles, Languages};
 use crate::{ContrastiveInput, ContrastiveSet, Document, Error, Input, Result, Segment, read};
 
-/// Which sets, and how near is too near.
+/// Which sets, and what counts as a copy.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct OverlapRecipe {
     /// The validation and test splits of the recipe itself.
     pub splits: bool,
     /// Further sets: `source,target` or one file of text, or a contrastive set (its JSON file, its
-    /// folder, or the common beginning of its files).
+    /// folder, or the common prefix of its files).
     pub sets: Vec<String>,
-    /// The Jaccard index of word trigrams from which two texts are near; 1 for exact copies only.
+    /// The Jaccard index of word trigrams from which a text is a near copy; 1 for exact copies
+    /// only.
     pub near: f64,
-    /// Shorter texts recur by nature ("Thank you very much.") and stay.
+    /// Texts with fewer words recur naturally ("Thank you very much.") and are kept.
     pub words: usize,
 }
 
@@ -37,7 +38,7 @@ impl Default for OverlapRecipe {
 }
 
 impl OverlapRecipe {
-    /// Refuses numbers that make no sense.
+    /// Rejects values out of range.
     pub fn check(&self) -> Result<()> {
         if !(0.5..=1.0).contains(&self.near) {
             return Err(Error::new(format!("filters.overlap.near is {}", self.near))
@@ -49,7 +50,7 @@ impl OverlapRecipe {
         Ok(())
     }
 
-    /// The files of the further sets, below a directory.
+    /// The files of the further sets, relative to a directory.
     pub fn files(&self, data: &Path) -> Vec<PathBuf> {
         self.sets.iter().flat_map(|set| files_of(set, data)).collect()
     }
@@ -64,32 +65,32 @@ impl OverlapRecipe {
     }
 }
 
-/// What stands in the sets, to be looked up.
+/// The texts of the sets, for lookup.
 #[derive(Debug)]
 pub struct Overlap {
     near: f64,
     words: usize,
     source: Texts,
     target: Texts,
-    /// Pairs that are too short to count, to tell how many stay.
+    /// Pairs that are too short to be removed, to report how many are kept.
     short: FxHashSet<u64>,
 }
 
-/// Why a pair is taken out, or stays.
+/// Why a pair is removed or kept.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Found {
-    /// It stands nowhere.
+    /// It does not occur in any set.
     Nothing,
-    /// It stands in a set, but is too short to count.
+    /// It occurs in a set, but is too short to be removed.
     Short,
-    /// A side stands in a set.
+    /// A side occurs in a set.
     Exact,
-    /// A side is near to one in a set, by so much.
+    /// A side is a near copy of one in a set, with this Jaccard index.
     Near(f64),
 }
 
 impl Overlap {
-    /// Of the sentences of some documents.
+    /// Indexes the sentences of some documents.
     pub fn new<'a>(recipe: &OverlapRecipe, sets: impl Iterator<Item = &'a Document>) -> Self {
         let mut overlap = Self {
             near: recipe.near,
@@ -117,7 +118,7 @@ impl Overlap {
         }
     }
 
-    /// Looks for a pair.
+    /// Looks up a pair.
     pub fn find(&self, segment: &Segment) -> Found {
         let source = folded_words(&segment.source);
         let target = segment.target.as_deref().map(folded_words);
@@ -140,19 +141,19 @@ impl Overlap {
     }
 }
 
-/// Texts, numbered, among which copies and near copies of others are looked up.
+/// Numbered texts, for the lookup of copies and near copies.
 #[derive(Debug, Default)]
 pub(crate) struct Texts {
     /// The number of each text, by its hash.
     exact: FxHashMap<u64, u32>,
     /// The trigrams of each text, in order.
     trigrams: Vec<Box<[u64]>>,
-    /// The texts that have a trigram.
+    /// The texts that contain a trigram.
     having: FxHashMap<u64, Vec<u32>>,
 }
 
 impl Texts {
-    /// Adds a text, unless it is there.
+    /// Adds a text, unless it is already present.
     pub(crate) fn add(&mut self, words: &[String]) {
         let number = self.trigrams.len() as u32;
         match self.exact.entry(hash(words)) {
@@ -166,18 +167,18 @@ impl Texts {
         self.trigrams.push(trigrams.into_boxed_slice());
     }
 
-    /// How many different texts there are.
+    /// The number of distinct texts.
     pub(crate) fn len(&self) -> usize {
         self.trigrams.len()
     }
 
-    /// The number of a text, if it is there.
+    /// The number of a text, if present.
     pub(crate) fn number(&self, words: &[String]) -> Option<usize> {
         self.exact.get(&hash(words)).map(|&number| number as usize)
     }
 
-    /// The numbers of the texts that are near, each with its index, which is at least `least`; with
-    /// 1 there are none, for only a copy is as near.
+    /// The numbers of near copies, each with its Jaccard index, which is at least `least`; none if
+    /// `least` is 1, which only exact copies reach.
     pub(crate) fn near(&self, words: &[String], least: f64) -> Vec<(usize, f64)> {
         if least >= 1.0 {
             return Vec::new();
@@ -208,7 +209,7 @@ impl Texts {
     }
 }
 
-/// The distinct trigrams of some words, in order; of fewer than three words, all of them as one.
+/// The distinct trigrams of some words, in order; fewer than three words count as one trigram.
 fn trigrams(words: &[String]) -> Vec<u64> {
     let mut trigrams: Vec<u64> = match words.len() {
         0..3 => vec![hash(words)],
@@ -239,7 +240,7 @@ fn files_of(set: &str, data: &Path) -> Vec<PathBuf> {
     if path.is_file() {
         return vec![path];
     }
-    // A folder, or the beginning of names in one.
+    // A folder, or a prefix of names in one.
     let (folder, beginning) = if path.is_dir() {
         (path.as_path(), String::new())
     } else {
@@ -289,7 +290,7 @@ mod tests {
     const TARGET: &str = "Der alte Leuchtturm stand allein auf dem Felsen über dem grauen Meer.";
 
     #[test]
-    fn copies_of_either_side_are_found_however_they_are_written() {
+    fn copies_of_either_side_are_found_despite_case_and_punctuation() {
         let overlap = overlap(&[(SOURCE, TARGET), ("Thank you.", "Danke.")]);
         let find = |source: &str, target: &str| overlap.find(&Segment::pair(source, target));
         assert_eq!(find(SOURCE, "Etwas anderes."), Found::Exact);
@@ -301,7 +302,7 @@ mod tests {
     }
 
     #[test]
-    fn near_is_a_share_of_common_trigrams() {
+    fn near_copies_share_most_trigrams() {
         let overlap = overlap(&[(SOURCE, TARGET)]);
         let find = |source: &str| overlap.find(&Segment::pair(source, ""));
         // 13 words have 11 trigrams; another last word changes one: 10 of 12 are shared.

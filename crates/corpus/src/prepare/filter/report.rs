@@ -1,4 +1,4 @@
-//! What filters took out, with examples.
+//! What filters removed, with examples.
 
 use std::fmt;
 
@@ -12,30 +12,30 @@ const EXAMPLES: usize = 3;
 /// Characters of a text that an example shows.
 const SHOWN: usize = 100;
 
-/// What one filter took out of one split.
+/// What one filter removed from one split.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FilterReport {
     /// The split, as in `europarl/train`.
     pub split: String,
     /// The name of the filter.
     pub filter: String,
-    /// Pairs that it took out.
+    /// Pairs that it removed.
     pub removed: usize,
     /// Pairs before any filter.
     pub of: usize,
-    /// Pairs that stand in a set, but stayed because they are short.
+    /// Pairs that occur in a set, but were kept because they are short.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub short: usize,
-    /// The first of those taken out.
+    /// The first pairs that were removed.
     pub examples: Vec<TakenOut>,
 }
 
-/// A pair that was taken out.
+/// A pair that was removed.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TakenOut {
-    /// Its document and its place there.
+    /// Its document and its position there.
     pub place: String,
-    /// What the filter objected to.
+    /// Why the filter rejected it.
     pub why: String,
     /// The beginning of the source side.
     pub source: String,
@@ -44,7 +44,7 @@ pub struct TakenOut {
 }
 
 impl FilterReport {
-    /// One report per filter that is on.
+    /// One report per enabled filter.
     pub(super) fn all(recipe: &FilterRecipe) -> Vec<Self> {
         let filters = [
             ("characters", recipe.characters.is_some()),
@@ -76,9 +76,9 @@ impl fmt::Display for FilterReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { split, filter, removed, of, short, .. } = self;
         let percent = 100.0 * *removed as f64 / (*of).max(1) as f64;
-        write!(f, "{split}: {filter} took out {removed} of {of} pairs ({percent:.2} %)")?;
+        write!(f, "{split}: {filter} removed {removed} of {of} pairs ({percent:.2} %)")?;
         if *short > 0 {
-            write!(f, "; {short} short ones that stand in a set stayed")?;
+            write!(f, "; {short} short ones that occur in a set were kept")?;
         }
         for TakenOut { place, why, source, target } in &self.examples {
             write!(f, "\n  {place} ({why}): {source} | {target}")?;

@@ -1,11 +1,11 @@
-"""What Python's `tokenizers` makes of texts, for the tests of the trained tokenizer.
+"""Encodes texts with Python's `tokenizers`, for the tests of the trained tokenizer.
 
     pip install tokenizers==0.23.3
     python make.py
 
-Reads `tokenizer.json`, which a test compares with what training gives, and writes `cases.json`: a list
-of `[text, ids, decoded]`. The texts are drawn at random from characters that normalisation, cutting
-into words and merging treat differently.
+Reads `tokenizer.json`, which a test compares with a freshly trained one, and writes `cases.json`: a
+list of `[text, ids, decoded]`. The texts are random sequences of characters that normalisation,
+word splitting and merging treat differently.
 """
 
 import json

@@ -31,7 +31,7 @@ impl CharacterMap {
         Ok(Self { units, replacements })
     }
 
-    /// The longest prefix of `text` that the table knows: its length in bytes, its replacement.
+    /// The longest prefix of `text` in the table: its length in bytes, and its replacement.
     pub fn longest_prefix(&self, text: &str) -> Option<(usize, &str)> {
         let mut found = None;
         let mut position = offset(*self.units.first()?);
@@ -54,7 +54,7 @@ impl CharacterMap {
     }
 }
 
-/// How far the children of a unit lie from it.
+/// The offset of the children of a unit.
 fn offset(unit: u32) -> usize {
     ((unit >> 10) << ((unit & (1 << 9)) >> 6)) as usize
 }

@@ -1,9 +1,9 @@
 //! The vocabulary of a Marian model, in our order.
 //!
-//! Marian and MarianMT give ids to special tokens as each model likes; here they have fixed ones. So
-//! the words of such a model are numbered anew when it is imported: first our five special tokens,
-//! then all its other pieces in its own order. The rows of its tables of words move along
-//! ([`ForeignVocabulary::rows`]), and nothing else has to know.
+//! In Marian and MarianMT, the ids of special tokens differ between models; here they are fixed. So
+//! the pieces of such a model are renumbered on import: first our five special tokens, then all its
+//! other pieces in their own order. The rows of its embeddings are permuted accordingly
+//! ([`ForeignVocabulary::rows`]); nothing else is affected.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use crate::tokenizer::special::SPECIAL;
 use crate::{Error, Result};
 
-/// The words of another toolkit's vocabulary under our numbers.
+/// The pieces of another toolkit's vocabulary with our ids.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ForeignVocabulary {
     pieces: Vec<String>,
@@ -21,7 +21,7 @@ pub struct ForeignVocabulary {
 }
 
 impl ForeignVocabulary {
-    /// Numbers pieces anew; the index of a piece is its id in the other toolkit.
+    /// Renumbers pieces; the index of a piece is its id in the other toolkit.
     pub fn new(foreign: &[String]) -> Result<Self> {
         let mut numbers: BTreeMap<&str, u32> = BTreeMap::new();
         for (id, piece) in foreign.iter().enumerate() {
@@ -44,7 +44,7 @@ impl ForeignVocabulary {
         Ok(Self { pieces, rows })
     }
 
-    /// As [`Self::new`], of pieces with their ids in any order.
+    /// Like [`Self::new`], from pieces with their ids in any order.
     pub fn of_ids(ids: impl IntoIterator<Item = (String, u64)>) -> Result<Self> {
         let mut pieces: Vec<(u64, String)> =
             ids.into_iter().map(|(piece, id)| (id, piece)).collect();
@@ -52,7 +52,7 @@ impl ForeignVocabulary {
         for (place, (id, piece)) in pieces.iter().enumerate() {
             if *id != place as u64 {
                 return Err(Error::new(format!(
-                    "the ids of the vocabulary have a gap or a double at {place}: `{piece}` is {id}"
+                    "vocabulary ids have a gap or duplicate at {place}: `{piece}` is {id}"
                 )));
             }
         }
@@ -65,17 +65,17 @@ impl ForeignVocabulary {
         &self.pieces
     }
 
-    /// For each of our ids that of the other toolkit; none for special tokens that are ours alone.
+    /// The other toolkit's id for each of ours; `None` for special tokens that only we have.
     pub fn rows(&self) -> &[Option<u32>] {
         &self.rows
     }
 
-    /// How many words the other toolkit counts.
+    /// The size of the other toolkit's vocabulary.
     pub fn foreign_size(&self) -> usize {
         self.rows.iter().flatten().count()
     }
 
-    /// For each id of the other toolkit ours.
+    /// Our id for each id of the other toolkit.
     pub fn ours(&self) -> Vec<u32> {
         let mut ours = vec![0; self.foreign_size()];
         for (id, row) in self.rows.iter().enumerate() {
@@ -119,7 +119,7 @@ impl ListedPieces {
             return Err(wrong("the special tokens are not its first pieces".into()));
         }
         if let Some(start) = list.start.as_ref().filter(|start| !list.pieces.contains(start)) {
-            return Err(wrong(format!("its sentences start with `{start}`, which is no piece")));
+            return Err(wrong(format!("its sentences start with `{start}`, which is not a piece")));
         }
         Ok(list)
     }
@@ -163,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn wrong_vocabularies_are_refused_by_name() {
+    fn rejects_invalid_vocabularies_with_the_reason() {
         let problem =
             |pieces: &[&str]| ForeignVocabulary::new(&strings(pieces)).unwrap_err().to_string();
         assert!(problem(&["</s>", "a"]).contains("no `<unk>`"));
@@ -174,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn a_list_is_checked_when_it_is_read() {
+    fn a_list_is_checked_when_read() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("pieces.json");
         let list = |text: &str| {
@@ -189,7 +189,7 @@ mod tests {
             ("{\"format\":1,\"pieces\":[\"a\"]}".to_owned(), "special tokens"),
             (
                 whole.to_json().replace("{\"format\":1", "{\"format\":1,\"start\":\">>x<<\""),
-                "no piece",
+                "not a piece",
             ),
             ("[]".to_owned(), "not a list of pieces"),
         ] {

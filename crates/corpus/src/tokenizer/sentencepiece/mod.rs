@@ -1,8 +1,8 @@
-//! Import of SentencePiece models and fairseq dictionaries, read by this crate itself.
+//! Import of SentencePiece models and fairseq dictionaries, parsed by this crate itself.
 //!
 //! The pieces are those of SentencePiece. The ids are looked up by the spelling of each piece, in
-//! fairseq's `dict.txt` or in the vocabulary of a Marian model, so that a rare character that
-//! SentencePiece does not know can still have an id of its own if the vocabulary lists it.
+//! fairseq's `dict.txt` or in the vocabulary of a Marian model, so that a rare character unknown to
+//! SentencePiece can still have its own id if the vocabulary lists it.
 
 mod charsmap;
 mod fairseq;
@@ -23,7 +23,7 @@ use model::{Model, PieceKind};
 use super::special::{SPACE_MARK, SPECIAL, UNKNOWN};
 use crate::{Error, Result};
 
-/// A model of a million pieces is smaller.
+/// The largest file; a model of a million pieces is smaller.
 const LARGEST: u64 = 256 << 20;
 
 /// A SentencePiece model together with the ids of the vocabulary in use.
@@ -57,7 +57,7 @@ pub struct Native {
 }
 
 impl Imported {
-    /// Reads a `.model` and, where there is one, a `dict.txt`.
+    /// Reads a `.model` and, if given, a `dict.txt`.
     pub fn read(model_path: &Path, dictionary_path: Option<&Path>) -> Result<Self> {
         let (model, model_bytes) = read_model(model_path)?;
         let mut source = Source::Model;
@@ -89,8 +89,8 @@ impl Imported {
         Ok(Self { model, pieces, ids, model_bytes, source: Source::List(list) })
     }
 
-    /// The pieces of a `.model` in the order of SentencePiece's own ids, where that of the unknown is
-    /// spelt `<unk>` whatever the model calls it.
+    /// The pieces of a `.model` in the order of SentencePiece's own ids; the unknown piece is
+    /// spelled `<unk>`, whatever the model calls it.
     pub fn native_pieces(model_path: &Path) -> Result<Vec<String>> {
         let (model, _) = read_model(model_path)?;
         let spelling = |piece: model::Piece| match piece.kind {
@@ -118,12 +118,12 @@ impl Imported {
         pieces
     }
 
-    /// SentencePiece's own id of what it does not know.
+    /// SentencePiece's own id of the unknown piece.
     pub fn native_unknown(&self) -> usize {
         self.model.unknown
     }
 
-    /// How many pieces SentencePiece itself counts, special ones included.
+    /// The number of SentencePiece's own pieces, including special ones.
     pub fn native_size(&self) -> usize {
         self.model.pieces.len()
     }
@@ -136,8 +136,8 @@ impl Imported {
             if id == self.model.unknown && self.model.byte_fallback {
                 output.extend(text.bytes().map(|byte| self.id_or_unknown(&spell_byte(byte))));
             } else if let Source::Dictionary(_) = self.source {
-                // fairseq reads pieces as words between white space, so a piece that holds some
-                // (an ideographic space, say) counts as several.
+                // fairseq separates pieces by whitespace, so a piece that contains some (an
+                // ideographic space, say) counts as several.
                 output.extend(text.split_whitespace().map(|word| self.id_or_unknown(word)));
             } else {
                 output.push(self.id_or_unknown(text));
@@ -145,7 +145,7 @@ impl Imported {
         }
     }
 
-    /// The text as the model normalises it, with its spaces as spaces.
+    /// The text as normalised by the model, with plain spaces instead of `▁`.
     pub fn normalise(&self, text: &str) -> String {
         let normalised = self.model.normalise(text).replace(SPACE_MARK, " ");
         normalised.trim_start_matches(' ').to_owned()
@@ -161,7 +161,7 @@ impl Imported {
         self.ids.get(piece).copied()
     }
 
-    /// The byte that an id stands for, in a model that spells unknown characters as bytes.
+    /// The byte that an id represents, in a model that spells unknown characters as bytes.
     pub fn byte(&self, id: u32) -> Option<u8> {
         if !self.model.byte_fallback {
             return None;
@@ -170,7 +170,7 @@ impl Imported {
         u8::from_str_radix(hexadecimal, 16).ok()
     }
 
-    /// How the model cuts text.
+    /// How the model segments text.
     pub fn algorithm(&self) -> Algorithm {
         self.model.algorithm
     }
@@ -180,12 +180,12 @@ impl Imported {
         &self.model_bytes
     }
 
-    /// The text of the `dict.txt`, where there is one.
+    /// The text of the `dict.txt`, if there is one.
     pub fn dictionary_text(&self) -> Option<&str> {
         if let Source::Dictionary(text) = &self.source { Some(text) } else { None }
     }
 
-    /// The list of pieces that the ids come from, where they do.
+    /// The list of pieces that the ids come from, if there is one.
     pub fn list(&self) -> Option<&ListedPieces> {
         if let Source::List(list) = &self.source { Some(list) } else { None }
     }

@@ -12,15 +12,15 @@ use crate::tokenizer::special::SPACE_MARK;
 pub enum PieceKind {
     /// Learned from text.
     Normal,
-    /// Stands for what the model cannot spell.
+    /// Represents text that the model cannot spell.
     Unknown,
-    /// `<s>` and its kind: never produced by text.
+    /// `<s>` and the like: never produced by text.
     Control,
     /// Always kept whole.
     UserDefined,
-    /// In the file, but not to be produced.
+    /// In the file, but never produced.
     Unused,
-    /// One byte of what the model cannot spell otherwise.
+    /// One byte of text that the model cannot spell otherwise.
     Byte,
 }
 
@@ -35,7 +35,7 @@ pub struct Piece {
     pub kind: PieceKind,
 }
 
-/// How the model cuts text.
+/// How the model segments text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Algorithm {
     /// The most probable segmentation.
@@ -69,7 +69,7 @@ pub struct Model {
 }
 
 #[derive(Clone, Debug)]
-#[expect(clippy::struct_excessive_bools, reason = "they are the switches of the file format")]
+#[expect(clippy::struct_excessive_bools, reason = "they are the flags of the file format")]
 struct Normaliser {
     characters: CharacterMap,
     dummy_prefix: bool,
@@ -142,7 +142,7 @@ impl Model {
                 return Err(broken(&format!("the piece {id} is empty")));
             }
             if map.insert(piece.text.clone(), id).is_some() {
-                return Err(broken(&format!("the piece `{}` is there twice", piece.text)));
+                return Err(broken(&format!("the piece `{}` is duplicated", piece.text)));
             }
             if piece.kind == PieceKind::Unknown && unknown.replace(id).is_some() {
                 return Err(broken("it has two unknown pieces"));
@@ -234,7 +234,7 @@ impl Model {
         output
     }
 
-    /// The length of the next unit of `text`, which is not empty, and what it becomes.
+    /// The length of the next unit of `text`, which is not empty, and its replacement.
     fn normalise_prefix<'a>(&'a self, text: &'a str) -> (usize, &'a str) {
         if let Some(length) = self.user_defined_prefix(text) {
             return (length, &text[..length]);

@@ -1,5 +1,5 @@
-//! As much of the protocol buffer format as a SentencePiece `.model` needs: no schema compiler, and
-//! no trust in the lengths that the file claims.
+//! The subset of the protocol buffer format that a SentencePiece `.model` needs, without a schema
+//! compiler; lengths in the file are not trusted.
 
 use crate::{Error, Result};
 
@@ -26,7 +26,7 @@ pub enum Value<'a> {
 }
 
 impl<'a> Value<'a> {
-    /// The number, or 0 for another wire type, which is what a default would be.
+    /// The number, or 0, the default, for another wire type.
     pub fn number(&self) -> u64 {
         if let Self::Number(number) = self { *number } else { 0 }
     }
@@ -36,14 +36,14 @@ impl<'a> Value<'a> {
         if let Self::Fixed32(bytes) = self { f32::from_le_bytes(*bytes) } else { 0.0 }
     }
 
-    /// The bytes, if these are bytes.
+    /// The bytes, or nothing for another wire type.
     pub fn bytes(&self) -> &'a [u8] {
         if let Self::Bytes(bytes) = self { bytes } else { &[] }
     }
 
     /// The bytes as text.
     pub fn text(&self) -> Result<&'a str> {
-        std::str::from_utf8(self.bytes()).map_err(|_| broken("a text in it is not UTF-8"))
+        std::str::from_utf8(self.bytes()).map_err(|_| broken("a string in it is not UTF-8"))
     }
 }
 

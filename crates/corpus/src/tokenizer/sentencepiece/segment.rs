@@ -1,5 +1,5 @@
-//! Cutting normalised text with a SentencePiece model, byte pairs and unigram, exactly as
-//! SentencePiece does it, ties and roundings included.
+//! Segmentation of normalised text with a SentencePiece model, byte pairs or unigram, exactly as in
+//! SentencePiece, including ties and rounding.
 
 use std::cmp::{Ordering, Reverse};
 use std::collections::BinaryHeap;
@@ -8,7 +8,7 @@ use rustc_hash::FxHashMap;
 
 use super::model::{Algorithm, Model, PieceKind};
 
-/// How much worse an unknown character is than the worst piece, in log-probability.
+/// How much lower an unknown character scores than the worst piece, in log-probability.
 const UNKNOWN_PENALTY: f32 = 10.0;
 
 /// The pieces of a text that [`Model::normalise`] has prepared, as ranges of bytes with their ids.
@@ -46,7 +46,7 @@ struct Symbol {
     frozen: bool,
 }
 
-/// Two neighbours that could be joined. The best score first, then the leftmost.
+/// An adjacent pair that could be merged. The best score comes first, then the leftmost.
 struct Candidate {
     score: f32,
     left: usize,
@@ -78,7 +78,7 @@ impl Eq for Candidate {}
 fn byte_pairs(model: &Model, text: &str) -> Vec<(std::ops::Range<usize>, usize)> {
     let mut symbols = split_characters(model, text);
     let mut queue = BinaryHeap::new();
-    // How an unused piece came about, to take it apart again.
+    // How an unused piece was formed, to split it again.
     let mut origins: FxHashMap<(usize, usize), usize> = FxHashMap::default();
     for right in 1..symbols.len() {
         propose(model, text, &symbols, (right - 1, right), &mut queue, &mut origins);
@@ -194,7 +194,7 @@ fn unigram(model: &Model, text: &str) -> Vec<(std::ops::Range<usize>, usize)> {
                 PieceKind::UserDefined => (end - start) as f32 * highest - 0.1,
                 _ => piece.score,
             };
-            // In single precision, so that ties are ties for the reference too ("000").
+            // In single precision, so that ties are the same as in the reference ("000").
             let score = score + until_here;
             if steps[end].from.is_none() || score > steps[end].score {
                 steps[end] = Step { score, from: Some(start), id };

@@ -1,4 +1,4 @@
-//! Compares the import with what the real SentencePiece said (`tests/fixtures/sentencepiece`).
+//! Compares the import with the output of the real SentencePiece (`tests/fixtures/sentencepiece`).
 
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
@@ -78,7 +78,7 @@ fn decoding_equals_sentencepiece() {
     for (model, cases) in [("unigram.model", expected.unigram), ("bytes.model", expected.bytes)] {
         let tokenizer = Tokenizer::import(&fixture(model), None).unwrap();
         for case in cases {
-            // `<brk>` joins sentences here and is text there.
+            // `<brk>` is a special token here, but text in SentencePiece.
             if !case.text.contains("<brk>") {
                 let ids = tokenizer.encode(&case.text);
                 assert_eq!(tokenizer.decode(&ids), case.decoded, "{:?}", case.text);
