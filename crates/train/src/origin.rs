@@ -36,15 +36,15 @@ pub struct Origin {
 }
 
 impl Origin {
-    /// The origin of a run of a recipe on some corpora of prepared data, whose files must be
-    /// unchanged since preparation.
+    /// The origin of a run of a recipe on some corpora of prepared data. Opening their splits has
+    /// checked that the files are unchanged since preparation.
     pub fn of(recipe: &TrainRecipe, data: &PreparedDirectory, corpora: &[String]) -> Result<Self> {
         let outputs = &data.manifest().outputs;
         let hashes = |corpora: &[&str], split: &str| -> Result<String> {
             let hash = |corpus: &&str| match *corpus {
-                "" => data.verified_hash(split),
+                "" => data.hash(split),
                 corpus => {
-                    let hash = data.verified_hash(&format!("{corpus}/{split}"))?;
+                    let hash = data.hash(&format!("{corpus}/{split}"))?;
                     Ok(format!("{corpus} {hash}"))
                 }
             };

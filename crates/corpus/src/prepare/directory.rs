@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use abridge_base::files::{OutputDirectory, Outputs};
 
-use super::manifest::{FileHash, Manifest};
+use super::manifest::{FileHash, MANIFEST, Manifest};
 use super::splits::kind;
 use crate::store::{Side, TokenStore};
 use crate::{Error, Result, Tokenizer};
@@ -39,7 +39,8 @@ impl PreparedDirectory {
     }
 
     /// The tokens of a split, as in `europarl/train`, or of that split of all corpora, one after
-    /// the other, as in `train`; errors list the existing splits.
+    /// the other, as in `train`; errors list the existing splits. The files must be unchanged since
+    /// preparation.
     pub fn split(&self, name: &str) -> Result<TokenStore> {
         let names = || self.manifest.splits.iter().map(|split| split.name.as_str());
         let wanted: Vec<&str> = names().filter(|n| *n == name || kind(n) == name).collect();
@@ -48,38 +49,37 @@ impl PreparedDirectory {
                 .in_file(&self.path)
                 .remedy(format!("it has {}", names().collect::<Vec<_>>().join(", "))));
         }
-        let files: Vec<PathBuf> = wanted
-            .iter()
-            .flat_map(|name| self.files(name))
-            .map(|file| self.path.join(file))
-            .collect();
-        TokenStore::join(in_parallel(&files, |file| TokenStore::open(file))?)
+        let mut files = Vec::new();
+        for name in wanted {
+            files.extend(self.files(name)?);
+        }
+        let open = |file: &&FileHash| TokenStore::open_prepared(&self.path.join(&file.file), file);
+        TokenStore::join(in_parallel(&files, open)?)
     }
 
-    /// The hash of a split's tokens, which must be unchanged since preparation.
-    pub fn verified_hash(&self, split: &str) -> Result<String> {
-        let check = |file: &String| {
-            let found = FileHash::of(&self.path.join(file), file)?;
-            match self.manifest.outputs.iter().find(|output| output.file == *file) {
-                Some(expected) if *expected != found => {
-                    Err(Error::new("has changed since it was prepared")
-                        .in_file(&self.path.join(file))
-                        .remedy("run `abridge prepare` again"))
-                }
-                _ => Ok(found.sha256),
-            }
-        };
-        let mut hashes = in_parallel(&self.files(split), check)?;
-        Ok(match hashes.len() {
-            1 => hashes.swap_remove(0),
-            _ => abridge_base::hash::of_bytes(hashes.join("+")),
+    /// The hash of a split's tokens when they were prepared. [`Self::split`] opens no others, so
+    /// nothing is read here.
+    pub fn hash(&self, split: &str) -> Result<String> {
+        let files = self.files(split)?;
+        let hashes: Vec<&str> = files.iter().map(|file| file.sha256.as_str()).collect();
+        Ok(match hashes.as_slice() {
+            [hash] => (*hash).to_owned(),
+            hashes => abridge_base::hash::of_bytes(hashes.join("+")),
         })
     }
 
-    /// The files of a split's tokens, relative to the directory.
-    fn files(&self, split: &str) -> Vec<String> {
+    /// The files of a split's tokens.
+    fn files(&self, split: &str) -> Result<Vec<&FileHash>> {
         let found = self.manifest.splits.iter().find(|found| found.name == split);
-        shard_names(split, found.and_then(|found| found.shards).unwrap_or(1))
+        let names = shard_names(split, found.and_then(|found| found.shards).unwrap_or(1));
+        let file = |name: &String| {
+            self.manifest.outputs.get(name).ok_or_else(|| {
+                Error::new(format!("does not list `{name}`"))
+                    .in_file(&self.path.join(MANIFEST))
+                    .remedy("run `abridge prepare` again")
+            })
+        };
+        names.iter().map(file).collect()
     }
 }
 

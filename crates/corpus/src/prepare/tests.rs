@@ -209,6 +209,48 @@ fn foreign_files_in_a_prepared_directory_are_kept() {
 }
 
 #[test]
+fn a_split_opens_only_as_it_was_prepared() {
+    let corpus = corpus();
+    let data = corpus.path();
+    run(data, &recipe(), 2).unwrap();
+    let path = data.join("prepared");
+    let (train, valid) = (path.join("train.tokens"), path.join("valid.tokens"));
+    let prepared = PreparedDirectory::open(&path).unwrap();
+    // Older runs hold the hash of the file and can be resumed.
+    assert_eq!(prepared.hash("train").unwrap(), FileHash::of(&train, "").unwrap().sha256);
+    let whole = fs::read(&train).unwrap();
+    for (bytes, reason) in [
+        (whole[..whole.len() - 1].to_vec(), "damaged token store: it has"),
+        (flipped(&whole, whole.len() / 2), "damaged token store: its content does not match"),
+        (flipped(&whole, 100), "damaged token store: its content does not match"),
+        // An intact store, but another one.
+        (fs::read(&valid).unwrap(), "has changed since it was prepared"),
+    ] {
+        fs::write(&train, bytes).unwrap();
+        let error = prepared.split("train").unwrap_err().to_string();
+        assert!(error.contains(&format!("train.tokens: {reason}")), "{error}");
+        assert!(error.contains("run `abridge prepare` again"), "{error}");
+    }
+    fs::write(&train, whole).unwrap();
+    assert_eq!(prepared.split("train").unwrap().sentences(), 120);
+    // A file that the manifest does not list.
+    let manifest = path.join(MANIFEST);
+    let text = fs::read_to_string(&manifest).unwrap().replace("valid.tokens", "other.tokens");
+    fs::write(&manifest, text).unwrap();
+    let prepared = PreparedDirectory::open(&path).unwrap();
+    for error in [prepared.split("valid").unwrap_err(), prepared.hash("valid").unwrap_err()] {
+        let error = error.to_string();
+        assert!(error.contains("manifest.json: does not list `valid.tokens`"), "{error}");
+    }
+}
+
+fn flipped(bytes: &[u8], position: usize) -> Vec<u8> {
+    let mut bytes = bytes.to_vec();
+    bytes[position] ^= 1;
+    bytes
+}
+
+#[test]
 fn concurrent_preparations_succeed() {
     let corpus = corpus();
     let data = corpus.path();

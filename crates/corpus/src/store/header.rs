@@ -51,9 +51,9 @@ impl Header {
         bytes
     }
 
-    /// Reads the header of a whole file and checks it against the rest; the error is the reason.
-    pub fn check(file: &[u8]) -> Result<(Self, Layout), String> {
-        let Some((head, payload)) = file.split_at_checked(SIZE) else {
+    /// Reads the header of a whole file and checks that it fits the size; the error is the reason.
+    pub fn read(file: &[u8]) -> Result<(Self, Layout), String> {
+        let Some(head) = file.get(..SIZE) else {
             return Err(format!("it has {} bytes, fewer than its header", file.len()));
         };
         if head[..8] != *MAGIC {
@@ -82,10 +82,13 @@ impl Header {
                 layout.names.end
             ));
         }
-        if hash(&head[..96], payload) != head[96..] {
-            return Err("its content does not match its checksum".into());
-        }
         Ok((header, layout))
+    }
+
+    /// Whether the hash in the header of a file is that of the file.
+    pub fn is_true_of(file: &[u8]) -> bool {
+        let (head, payload) = file.split_at(SIZE);
+        hash(&head[..96], payload) == head[96..]
     }
 
     /// Where the sections are; `None` if that is beyond what a file can hold.

@@ -3,6 +3,8 @@
 use std::ops::Range;
 use std::path::Path;
 
+use abridge_base::manifest::FileHash;
+
 use super::shard::Shard;
 use crate::{Error, Result};
 
@@ -32,6 +34,11 @@ impl TokenStore {
     /// Opens a file and checks all of it.
     pub fn open(path: &Path) -> Result<Self> {
         Self::new(vec![Shard::open(path)?])
+    }
+
+    /// Opens a file that was prepared with a hash, and checks all of it.
+    pub fn open_prepared(path: &Path, prepared: &FileHash) -> Result<Self> {
+        Self::new(vec![Shard::open_prepared(path, prepared)?])
     }
 
     /// A store whose bytes are in memory.

@@ -3,6 +3,9 @@
 use std::ops::Range;
 use std::path::Path;
 
+use abridge_base::hash::of_bytes;
+use abridge_base::manifest::FileHash;
+
 use super::header::{Header, Layout, u64_at};
 use super::map::Bytes;
 use super::reader::Side;
@@ -19,19 +22,34 @@ pub struct Shard {
 impl Shard {
     /// Opens a file and checks all of it.
     pub fn open(path: &Path) -> Result<Self> {
-        Self::check(Bytes::map(path)?).map_err(|error| {
-            error.in_file(path).remedy("run `abridge prepare` again to rewrite it")
-        })
+        Self::check(Bytes::map(path)?, false).map_err(|error| with_remedy(error, path))
+    }
+
+    /// Opens a file whose hash is known since preparation. It is hashed once: if that hash is right,
+    /// so is the checksum inside the file.
+    pub fn open_prepared(path: &Path, prepared: &FileHash) -> Result<Self> {
+        let bytes = Bytes::map(path)?;
+        let is_prepared =
+            bytes.len() as u64 == prepared.bytes && of_bytes(&*bytes) == prepared.sha256;
+        Self::check(bytes, is_prepared)
+            .and_then(|shard| {
+                let another = || Error::new("has changed since it was prepared");
+                is_prepared.then_some(shard).ok_or_else(another)
+            })
+            .map_err(|error| with_remedy(error, path))
     }
 
     /// A file whose bytes are in memory.
     pub fn from_bytes(bytes: Vec<u8>) -> Result<Self> {
-        Self::check(Bytes::Owned(bytes))
+        Self::check(Bytes::Owned(bytes), false)
     }
 
-    fn check(bytes: Bytes) -> Result<Self> {
+    fn check(bytes: Bytes, is_hashed: bool) -> Result<Self> {
         let damaged = |reason: String| Error::new(format!("damaged token store: {reason}"));
-        let (header, layout) = Header::check(&bytes).map_err(damaged)?;
+        let (header, layout) = Header::read(&bytes).map_err(damaged)?;
+        if !is_hashed && !Header::is_true_of(&bytes) {
+            return Err(damaged("its content does not match its checksum".into()));
+        }
         let store = Self { bytes, header, layout };
         store.check_content().map_err(|reason| damaged(reason.into()))?;
         Ok(store)
@@ -183,4 +201,8 @@ impl Shard {
         let offsets = &self.bytes[section.clone()];
         u64_at(offsets, 8 * index) as usize..u64_at(offsets, 8 * index + 8) as usize
     }
+}
+
+fn with_remedy(error: Error, path: &Path) -> Error {
+    error.in_file(path).remedy("run `abridge prepare` again to write it anew")
 }
