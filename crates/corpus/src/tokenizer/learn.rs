@@ -73,20 +73,25 @@ impl WordCounts {
     }
 
     fn forget_above(&mut self, most: usize) {
+        // Asked after every shard, and to look at every word would take longer than to add a shard.
+        if self.counts.len() <= most {
+            return;
+        }
         let is_word = |word: &str| word.chars().nth(1).is_some();
         let mut least = 1;
         while self.counts.keys().filter(|word| is_word(word)).count() > most {
-            let mut characters: FxHashMap<Box<str>, u64> = FxHashMap::default();
+            let mut characters: FxHashMap<char, u64> = FxHashMap::default();
             self.counts.retain(|word, &mut count| {
                 let stays = count > least || !is_word(word);
                 if !stays {
                     for character in word.chars() {
-                        *characters.entry(character.to_string().into()).or_insert(0) += count;
+                        *characters.entry(character).or_insert(0) += count;
                     }
                 }
                 stays
             });
-            self.merge(Self { counts: characters, buffer: String::new() });
+            let characters = characters.into_iter().map(|(c, count)| (c.to_string().into(), count));
+            self.merge(Self { counts: characters.collect(), buffer: String::new() });
             least += 1;
         }
     }
