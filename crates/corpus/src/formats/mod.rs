@@ -64,7 +64,7 @@ pub use bytes::STANDARD_INPUT;
 pub use corpus::Corpus;
 use file::TextFile;
 use serde::{Deserialize, Serialize};
-pub use stream::{BadLines, DocumentStream};
+pub use stream::{BadLines, DocumentStream, LONGEST_DOCUMENT};
 
 use crate::{Error, Result};
 

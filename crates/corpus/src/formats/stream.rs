@@ -1,7 +1,8 @@
 //! Streams documents one after the other, in memory that does not depend on the size of the files.
 //!
-//! The documents are those of [`read`](super::read); only lines and JSON lines are streamed, since
-//! files of the other formats are small.
+//! The documents are those of [`read`](super::read), except that those of more than
+//! [`LONGEST_DOCUMENT`] sentences are split. Only lines and JSON lines are streamed, since files of the
+//! other formats are small.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -13,6 +14,10 @@ use super::file::TextFile;
 use super::line_reader::LineReader;
 use super::{Format, Input, detect, jsonl, lines, read};
 use crate::{Document, Error, Result, Segment};
+
+/// The longest document, in sentences; what follows is another one. Otherwise lines that nothing divides
+/// into documents would all be held in memory.
+pub const LONGEST_DOCUMENT: usize = 1 << 17;
 
 /// Lines that cannot be read, and how many of them may be skipped.
 #[derive(Clone, Debug, Default)]
@@ -76,6 +81,7 @@ impl DocumentStream {
                     pieces: 1,
                     repeated_ids: false,
                     renamed: None,
+                    longest: LONGEST_DOCUMENT,
                 }))
             }
             (Format::Jsonl, None) if input.docids.is_none() => {
@@ -101,7 +107,8 @@ impl DocumentStream {
         self.read.load(Ordering::Relaxed)
     }
 
-    /// The next document. At a skipped line, the document ends and the rest follows as another one.
+    /// The next document. At a skipped line, or after the longest document, it ends and the rest
+    /// follows as another one.
     pub fn next(&mut self, bad: &mut BadLines) -> Result<Option<Document>> {
         match &mut self.kind {
             Kind::Lines(lines) => lines.next(bad),
@@ -120,12 +127,14 @@ struct Lines {
     /// The last line of each document id, by the hash of the id; looked up, never iterated.
     ended: FxHashMap<u64, u32>,
     unnamed: usize,
-    /// Parts of the current document, if some of its lines were skipped.
+    /// Parts of the current document, if it was cut.
     pieces: usize,
     /// Whether a repeated id means a new document.
     repeated_ids: bool,
     /// The name of the current document if its id is repeated.
     renamed: Option<String>,
+    /// Sentences after which a document is cut.
+    longest: usize,
 }
 
 /// The content of a line.
@@ -178,6 +187,10 @@ impl Lines {
             }
             if finished.is_some() {
                 return Ok(finished);
+            }
+            let is_full = |document: &Document| document.segments.len() >= self.longest;
+            if self.current.as_ref().is_some_and(is_full) {
+                return Ok(self.current.take());
             }
         }
     }
@@ -368,6 +381,25 @@ mod tests {
         }
         let expected = [("x", 1), ("y", 1), ("x@3", 2)];
         assert_eq!(shapes, expected.map(|(id, count)| (id.to_owned(), count)));
+    }
+
+    #[test]
+    fn documents_that_are_too_long_come_in_pieces() {
+        let folder = tempfile::tempdir().unwrap();
+        let source = write(folder.path(), "a.en", b"1\n2\n3\n4\n5\n\n6\n7\n\n8\n9\n10\n");
+        let shapes = || {
+            let mut stream = DocumentStream::open(&Input::new(&source)).unwrap();
+            let Kind::Lines(lines) = &mut stream.kind else { panic!("these are lines") };
+            lines.longest = 2;
+            let mut shapes = Vec::new();
+            while let Some(document) = stream.next(&mut BadLines::default()).unwrap() {
+                shapes.push(format!("{} {}", document.id, document.segments.len()));
+            }
+            shapes
+        };
+        assert_eq!(shapes(), ["1 2", "1/2 2", "1/3 1", "2 2", "3 2", "3/2 1"]);
+        write(folder.path(), "a.docids", b"x\nx\nx\nx\ny\ny\nz\nz\nz\nz\nz\nz\n");
+        assert_eq!(shapes(), ["x 2", "x/2 2", "y 2", "z 2", "z/2 2", "z/3 2"]);
     }
 
     #[test]

@@ -226,6 +226,7 @@ fn write(
         manifest.splits.push(statistics);
         manifest.warnings.extend(warnings::join(shards.into_iter().map(|shard| shard.warnings)));
     }
+    manifest.warnings.extend(text.warnings);
     manifest.filtered = text.filtered;
     manifest.skipped = text.skipped;
     notes.move_files(staging.path())?;

@@ -11,7 +11,7 @@ use super::filter::{FilterReport, Filters, hash};
 use super::recipe::SplitRecipe;
 use super::splits::{SplitDocuments, check_translations, kind};
 use super::spool::{ShardSize, SpoolWriter, read_shard};
-use super::warnings::TrainingPairs;
+use super::warnings::{Lengths, TrainingPairs, Warning};
 use super::{Progress, Request};
 use crate::formats::{BadLines, DocumentStream};
 use crate::{Document, Error, Result};
@@ -27,6 +27,9 @@ pub struct Text {
     pub skipped: Vec<String>,
     /// Pairs of other splits that are in the training text.
     pub training: TrainingPairs,
+    /// What deserved a look already when it was read.
+    #[serde(default)]
+    pub warnings: Vec<Warning>,
 }
 
 /// A spooled split.
@@ -194,6 +197,7 @@ impl<'a> Reader<'a> {
         let language = split.corpus.and_then(|corpus| corpus.target.clone());
         let mut aside = Aside::new(&name, language, self.folder)?;
         let mut ids: FxHashSet<u64> = FxHashSet::default();
+        let mut lengths = Lengths::default();
         let mut number = 0;
         for part in split.files {
             let mut stream = DocumentStream::open(&part.input(self.request.data)?)?;
@@ -203,6 +207,7 @@ impl<'a> Reader<'a> {
             let mut sentences = 0;
             while let Some(mut document) = stream.next(&mut self.bad)? {
                 sentences += document.segments.len();
+                lengths.look_at(&document);
                 // Otherwise sets that number their documents from 1 would collide.
                 if !ids.insert(hash(&document.id)) {
                     document.id = format!("{}/{}", part.source.display(), document.id);
@@ -237,6 +242,7 @@ impl<'a> Reader<'a> {
             }
         }
         self.text.splits.push(aside.finish(&mut self.counting)?);
+        self.text.warnings.extend(lengths.finish(&name));
         if let Some(filters) = filters {
             self.text.filtered.extend(filters.finish(&name));
         }

@@ -6,10 +6,11 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
+use crate::formats::LONGEST_DOCUMENT;
 use crate::{Document, Error, Result, Segment};
 
-/// Sentences per shard; a document is never split, so a shard may exceed this by one document.
-const SHARD: usize = 1 << 17;
+/// Sentences per shard; a document is never split, so this is also the longest document.
+const SHARD: usize = LONGEST_DOCUMENT;
 /// The length that marks a missing translation.
 const MISSING: u32 = u32::MAX;
 

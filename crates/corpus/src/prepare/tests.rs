@@ -509,3 +509,24 @@ fn bad_lines_can_be_skipped_and_are_listed() {
     assert_eq!(outcome.manifest().skipped.len(), 1);
     assert!(outcome.manifest().skipped[0].contains("train.de:1"));
 }
+
+#[test]
+fn lines_without_documents_are_cut_and_that_is_said() {
+    let corpus = corpus();
+    let data = corpus.path();
+    fs::remove_file(data.join("train.docids")).unwrap();
+    for (name, line) in [("train.en", "The lamp saw a river.\n"), ("train.de", "Das Licht.\n")] {
+        fs::write(data.join(name), line.repeat(crate::formats::LONGEST_DOCUMENT + 9)).unwrap();
+    }
+    let mut recipe = recipe();
+    recipe.tokenizer.vocabulary_size = 20;
+    recipe.filters.length = Some([1, 200]);
+    let outcome = run(data, &recipe, 2).unwrap();
+    let warnings = &outcome.manifest().warnings;
+    let long = warnings.iter().find(|w| w.kind == WarningKind::LongDocuments).unwrap();
+    assert_eq!((long.split.as_str(), long.count, long.of), ("train", 1, 2));
+    assert!(long.to_string().contains("1 of 2 documents have 131072 sentences"), "{long}");
+    let store = PreparedDirectory::open(&data.join("prepared")).unwrap().split("train").unwrap();
+    let last = store.document(1);
+    assert_eq!((store.documents(), store.document_name(1), last.len()), (2, "1/2", 9));
+}

@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use super::splits::kind;
 use crate::Document;
+use crate::formats::LONGEST_DOCUMENT;
 use crate::store::{EncodedSide, StoreContent};
 
 /// A pair is suspicious if one side has more than this many times the tokens of the other …
@@ -47,6 +48,8 @@ pub enum WarningKind {
     SeenInTraining,
     /// A document without context in it.
     OneSentenceDocuments,
+    /// A document that is as long as documents may be, because it was cut there.
+    LongDocuments,
 }
 
 impl fmt::Display for Warning {
@@ -69,6 +72,12 @@ impl fmt::Display for Warning {
             WarningKind::OneSentenceDocuments => {
                 write!(f, "{split}: {count} of {of} documents have only one sentence")
             }
+            WarningKind::LongDocuments => write!(
+                f,
+                "{split}: {count} of {of} documents have {LONGEST_DOCUMENT} sentences and were cut \
+                 there, as longer ones are; if these are several documents, put blank lines between \
+                 them or their ids into a .docids file"
+            ),
         }?;
         write!(f, " (first: {})", self.places.join(", "))
     }
@@ -176,6 +185,31 @@ pub fn join(shards: impl Iterator<Item = Vec<Warning>>) -> Vec<Warning> {
     }
     joined.retain(|warning| warning.count > 0);
     joined
+}
+
+/// Looks at documents as they are read, before anything takes sentences out of them.
+#[derive(Default)]
+pub struct Lengths {
+    long: Found,
+    documents: usize,
+}
+
+impl Lengths {
+    /// Looks at a document.
+    pub fn look_at(&mut self, document: &Document) {
+        self.documents += 1;
+        if document.segments.len() >= LONGEST_DOCUMENT {
+            self.long.add(|| document.id.clone());
+        }
+    }
+
+    /// What was seen of a split.
+    pub fn finish(self, split: &str) -> Option<Warning> {
+        let Found { count, places } = self.long;
+        let (split, of) = (split.to_owned(), self.documents);
+        let kind = WarningKind::LongDocuments;
+        (count > 0).then_some(Warning { split, kind, count, of, places })
+    }
 }
 
 #[derive(Default)]
