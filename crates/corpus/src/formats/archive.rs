@@ -2,7 +2,10 @@
 
 use std::io::Read;
 use std::path::{Component, Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
+use super::bytes::Counted;
 use super::file::decompress;
 use crate::{Error, Result};
 
@@ -27,7 +30,7 @@ fn find(bytes: &[u8], archive: &Path, member: &Path, nesting: usize) -> Result<V
         let problem = format!("is not a tar archive, so it cannot hold {}", member.display());
         return Err(Error::new(problem).in_file(archive).remedy("check the path"));
     }
-    check_end(bytes, archive)?;
+    members(bytes, archive)?;
     let wanted = normal_components(member);
     let mut reader = tar::Archive::new(bytes);
     for entry in reader.entries().map_err(|error| damaged(archive, error))? {
@@ -56,27 +59,57 @@ fn find(bytes: &[u8], archive: &Path, member: &Path, nesting: usize) -> Result<V
 /// The block size of archives.
 const BLOCK: u64 = 512;
 
-/// Detects any truncation: all members must be complete and followed by the block of zeros that
-/// ends an archive.
-fn check_end(bytes: &[u8], archive: &Path) -> Result<()> {
+/// A file in an archive.
+#[derive(Clone, Debug)]
+pub(super) struct Member {
+    /// Its path in the archive.
+    pub name: PathBuf,
+    /// Where its content begins, in bytes from the start of the archive.
+    pub start: u64,
+    /// Bytes of its content.
+    pub size: u64,
+}
+
+impl Member {
+    /// Whether a path names it, in full or by its last components.
+    pub fn is_named(&self, path: &Path) -> bool {
+        let wanted = normal_components(path);
+        !wanted.is_empty() && normal_components(&self.name).ends_with(&wanted)
+    }
+}
+
+/// The archive that a path leads into, and the path from there.
+pub(super) fn around(path: &Path) -> Option<(&Path, &Path)> {
+    if path.exists() {
+        return None;
+    }
+    let archive = path.ancestors().skip(1).find(|ancestor| ancestor.is_file())?;
+    Some((archive, path.strip_prefix(archive).ok()?))
+}
+
+/// The files of an archive, without their contents. Detects any truncation: all members must be
+/// complete and followed by the block of zeros that ends an archive.
+pub(super) fn members(bytes: impl Read, archive: &Path) -> Result<Vec<Member>> {
+    let mut members = Vec::new();
     let mut end = 0;
-    let mut reader = tar::Archive::new(bytes);
+    let read = Arc::default();
+    let mut reader = tar::Archive::new(Counted { inner: bytes, count: Arc::clone(&read) });
     for entry in reader.entries().map_err(|error| damaged(archive, error))? {
         let entry = entry.map_err(|error| damaged(archive, error))?;
-        let is_sparse = entry.header().entry_type().is_gnu_sparse();
-        let size = if is_sparse { entry.header().entry_size().ok() } else { Some(entry.size()) };
-        let blocks = size.and_then(|size| size.checked_next_multiple_of(BLOCK));
-        let after = blocks.and_then(|blocks| entry.raw_file_position().checked_add(blocks));
+        let kind = entry.header().entry_type();
+        let size = entry.header().entry_size().ok().filter(|_| kind.is_gnu_sparse());
+        let (start, size) = (entry.raw_file_position(), size.unwrap_or(entry.size()));
+        let after = size.checked_next_multiple_of(BLOCK).and_then(|size| start.checked_add(size));
         end = after.ok_or_else(|| cut(archive, "a member has an impossible size"))?;
-        if end > bytes.len() as u64 {
-            return Err(cut(archive, "it ends within a member"));
+        if kind.is_file() {
+            let name = entry.path().map_err(|error| damaged(archive, error))?.into_owned();
+            members.push(Member { name, start, size });
         }
     }
-    let last = bytes.get(end as usize..).and_then(|rest| rest.get(..BLOCK as usize));
-    match last {
-        Some(block) if block.iter().all(|&byte| byte == 0) => Ok(()),
-        _ => Err(cut(archive, "the end marker is missing")),
+    if read.load(Ordering::Relaxed) < end.saturating_add(BLOCK) {
+        return Err(cut(archive, "the end marker is missing"));
     }
+    Ok(members)
 }
 
 fn cut(archive: &Path, how: &str) -> Error {

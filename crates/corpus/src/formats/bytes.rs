@@ -6,6 +6,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use super::archive::Member;
 use super::file::{GZIP, TextFile};
 use super::{archive, zstandard};
 use crate::{Error, Result};
@@ -22,22 +23,61 @@ pub(super) struct Bytes {
     pub compression: Option<&'static str>,
 }
 
-/// Opens a file, or standard input as `-`; `read` counts the bytes of the file itself.
+/// Opens a file, standard input as `-`, or a member of an archive; `read` counts the bytes of the file
+/// itself.
 pub(super) fn open(path: &Path, read: &Arc<AtomicU64>) -> Result<Bytes> {
-    let failed = |error| Error::io("read", path, error);
-    let raw: Box<dyn Read + Send> = if path.as_os_str() == STANDARD_INPUT {
-        Box::new(io::stdin())
-    } else if path.is_file() {
-        Box::new(File::open(path).map_err(failed)?)
+    let mut bytes = if let Some(member) = open_member(path)? {
+        member
+    } else if path.as_os_str() == STANDARD_INPUT || path.is_file() {
+        open_file(path, read)?
     } else {
-        // A member of an archive, or a precise error.
+        // A member of an archive in an archive, or an error that says what is wrong.
         let text = TextFile::read(path)?.text;
         return Ok(Bytes { reader: Box::new(io::Cursor::new(text)), compression: None });
     };
+    // The reader reports a damaged beginning, with its line.
+    if bytes.reader.fill_buf().is_ok_and(archive::is_archive) {
+        TextFile::read(path)?;
+    }
+    Ok(bytes)
+}
+
+/// The files of an archive; none if it is something else.
+pub(super) fn members(archive: &Path) -> Result<Vec<Member>> {
+    let mut bytes = open_file(archive, &Arc::default())?;
+    match bytes.reader.fill_buf() {
+        Ok(start) if archive::is_archive(start) => archive::members(bytes.reader, archive),
+        _ => Ok(Vec::new()),
+    }
+}
+
+/// Opens a member of an archive that is not in another one: the archive is read twice, to find the
+/// member and to get there, but not kept.
+fn open_member(path: &Path) -> Result<Option<Bytes>> {
+    let Some((archive, rest)) = archive::around(path) else { return Ok(None) };
+    let found = members(archive)?.into_iter().find(|member| member.is_named(rest));
+    let Some(Member { start, size, .. }) = found else { return Ok(None) };
+    let mut bytes = open_file(archive, &Arc::default())?;
+    io::copy(&mut bytes.reader.by_ref().take(start), &mut io::sink())
+        .map_err(|error| Error::io("read", archive, error))?;
+    let member = decompressed(bytes.reader.take(size), path)?;
+    Ok(Some(Bytes { compression: member.compression.or(bytes.compression), ..member }))
+}
+
+fn open_file(path: &Path, read: &Arc<AtomicU64>) -> Result<Bytes> {
+    let raw: Box<dyn Read + Send> = if path.as_os_str() == STANDARD_INPUT {
+        Box::new(io::stdin())
+    } else {
+        Box::new(File::open(path).map_err(|error| Error::io("read", path, error))?)
+    };
     let counted = Counted { inner: raw, count: Arc::clone(read) };
-    let mut raw = BufReader::with_capacity(BLOCK, counted);
-    let start = raw.fill_buf().map_err(failed)?;
-    let (mut reader, compression): (Box<dyn BufRead + Send>, _) = if start.starts_with(GZIP) {
+    decompressed(BufReader::with_capacity(BLOCK, counted), path)
+}
+
+/// Undoes gzip or Zstandard, as the first bytes say.
+fn decompressed(mut raw: impl BufRead + Send + 'static, path: &Path) -> Result<Bytes> {
+    let start = raw.fill_buf().map_err(|error| Error::io("read", path, error))?;
+    let (reader, compression): (Box<dyn BufRead + Send>, _) = if start.starts_with(GZIP) {
         let decoder = flate2::bufread::MultiGzDecoder::new(raw);
         (Box::new(BufReader::with_capacity(BLOCK, Sticky::new(decoder))), Some("gzip"))
     } else if zstandard::is_frame(start) {
@@ -51,10 +91,6 @@ pub(super) fn open(path: &Path, read: &Arc<AtomicU64>) -> Result<Bytes> {
     } else {
         (Box::new(raw), None)
     };
-    // The reader reports a damaged beginning, with its line.
-    if reader.fill_buf().is_ok_and(archive::is_archive) {
-        TextFile::read(path)?;
-    }
     Ok(Bytes { reader, compression })
 }
 
@@ -83,9 +119,10 @@ impl<R: Read> Read for Sticky<R> {
     }
 }
 
-struct Counted<R> {
-    inner: R,
-    count: Arc<AtomicU64>,
+/// Counts the bytes that are read.
+pub(super) struct Counted<R> {
+    pub inner: R,
+    pub count: Arc<AtomicU64>,
 }
 
 impl<R: Read> Read for Counted<R> {

@@ -130,10 +130,7 @@ fn read_bytes(path: &Path) -> Result<Vec<u8>> {
     if path.is_dir() {
         return Err(Error::new("is a directory").in_file(path).remedy("name a file in it"));
     }
-    if !path.exists()
-        && let Some(archive) = path.ancestors().skip(1).find(|ancestor| ancestor.is_file())
-    {
-        let member = path.strip_prefix(archive).unwrap_or(path);
+    if let Some((archive, member)) = archive::around(path) {
         return archive::member(&decompress(read_raw(archive)?, archive)?, archive, member);
     }
     let bytes = decompress(read_raw(path)?, path)?;

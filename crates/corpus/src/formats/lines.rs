@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use super::corpus::Corpus;
 use super::file::{TextFile, without_compression};
 use super::slots::{Escape, SlotLayout};
-use super::{Description, Format};
+use super::{Description, Format, archive, bytes};
 use crate::{Document, Error, Result, Segment};
 
 /// The format of all text without another format.
@@ -35,16 +35,29 @@ pub(super) struct Sides {
     pub docids: Option<TextFile>,
 }
 
-/// The file of document ids that belongs to a source file, if it exists.
+/// The file of document ids that belongs to a source file, if it exists; that of a member of an archive
+/// is another member.
 pub(super) fn docids_beside(source: &Path) -> Option<PathBuf> {
-    let name = source.file_name()?.to_str()?;
-    let name = without_compression(name);
-    let stem = name.rsplit_once('.').map_or(name, |(stem, _)| stem);
+    let Some((archive, member)) = archive::around(source) else {
+        return beside(source).find(|candidate| candidate.is_file() && candidate != source);
+    };
+    // Whoever reads the source says what is wrong with the archive.
+    let members = bytes::members(archive).ok()?;
+    let own = members.iter().find(|other| other.is_named(member))?;
+    beside(&own.name)
+        .find(|candidate| members.iter().any(|other| other.name == *candidate))
+        .map(|found| archive.join(found))
+}
+
+/// Where document ids may be.
+fn beside(source: &Path) -> impl Iterator<Item = PathBuf> {
+    let name = source.file_name().and_then(|name| name.to_str()).map(without_compression);
+    let stem = name.map(|name| name.rsplit_once('.').map_or(name, |(stem, _)| stem));
     [stem, name]
         .into_iter()
+        .flatten()
         .flat_map(|stem| ["", ".gz", ".zst"].map(|ending| format!("{stem}.docids{ending}")))
         .map(|candidate| source.with_file_name(candidate))
-        .find(|candidate| candidate.is_file() && candidate != source)
 }
 
 /// Reads the sides into documents.

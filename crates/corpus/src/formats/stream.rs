@@ -403,6 +403,40 @@ mod tests {
     }
 
     #[test]
+    fn members_of_archives_come_as_files_do_with_their_document_ids() {
+        let folder = tempfile::tempdir().unwrap();
+        let german = zstandard(b"eins\nzwei\ndrei\n");
+        let mut archive = tar::Builder::new(Vec::new());
+        for (name, content) in [
+            ("other/a.docids", b"1\n2\n3\n".as_slice()),
+            ("en-de/a.en", b"one\ntwo\nthree\n"),
+            ("en-de/a.de.zst", &german),
+            ("en-de/a.docids", b"x\nx\ny\n"),
+        ] {
+            let mut header = tar::Header::new_gnu();
+            header.set_size(content.len() as u64);
+            archive.append_data(&mut header, name, content).unwrap();
+        }
+        let bytes = archive.into_inner().unwrap();
+        for (name, content) in [("c.tar", bytes.clone()), ("c.tar.zst", zstandard(&bytes))] {
+            let path = write(folder.path(), name, &content);
+            let input = Input::parallel(path.join("a.en"), path.join("a.de.zst"));
+            let (documents, _) = all(&input, 0).unwrap();
+            assert_eq!(documents, read(&input).unwrap().documents);
+            let ids: Vec<&str> = documents.iter().map(|document| document.id.as_str()).collect();
+            assert_eq!(ids, ["x", "y"]);
+            assert_eq!(documents[1].segments, [Segment::pair("three", "drei")]);
+            assert!(input.files().contains(&path.join("en-de/a.docids")));
+            let missing = all(&Input::new(path.join("a.fr")), 0).unwrap_err().to_string();
+            assert!(missing.contains("the archive has no member a.fr"), "{missing}");
+        }
+        // Behind the last member, but before the end of the archive.
+        let cut = write(folder.path(), "cut.tar", &bytes[..bytes.len() - 1024]);
+        let error = all(&Input::new(cut.join("a.en")), 9).unwrap_err().to_string();
+        assert!(error.contains("cut.tar: the archive is truncated or damaged"), "{error}");
+    }
+
+    #[test]
     fn a_truncated_frame_is_reported_with_its_line() {
         let folder = tempfile::tempdir().unwrap();
         let text: String = (0..200_000)
