@@ -288,7 +288,7 @@ fn pictures_show_the_expected_slots() {
         let segments =
             segments.map(|(source, target)| Segment::pair(source.clone(), target.clone()));
         let document = Document::new("document", segments.collect());
-        let inspected = inspector.document(&document, &settings()).unwrap();
+        let inspected = inspector.document(&document, &settings(), &mut |_| {}).unwrap();
 
         let model = translator.model();
         let source = case.sources(&text, &[], case.is_mirrored);

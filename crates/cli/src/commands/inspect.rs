@@ -154,7 +154,7 @@ impl Inspect {
             if let Some(last) = (0..count).rev().find(|&position| wanted(position)) {
                 let mut document = document.clone();
                 document.segments.truncate(last + 1);
-                let mut inspected = inspector.document(&document, settings)?;
+                let mut inspected = inspector.document(&document, settings, &mut |_| {})?;
                 inspected.sentences.retain(|sentence| wanted(sentence.position));
                 looked.push(inspected);
             }

@@ -48,11 +48,13 @@ impl Inspector {
         &self.translator
     }
 
-    /// Inspects a document. Sentences without a given translation are translated.
+    /// Looks at a document. Sentences that have a translation are looked at with it; others are
+    /// translated. `done` hears how many sentences have just been looked at.
     pub fn document(
         &self,
         document: &Document,
         settings: &BeamSettings,
+        done: &mut dyn FnMut(usize),
     ) -> Result<InspectedDocument> {
         let translations = self.translations(document, settings)?;
         let sentences: Vec<Vec<u32>> =
@@ -94,6 +96,7 @@ impl Inspector {
                     kept: kept(config, &read[position]),
                     context: self.context(position, &read, &readings, attended, influence),
                 });
+                done(1);
             }
         }
         Ok(InspectedDocument { id: document.id.clone(), sentences: inspected })

@@ -75,7 +75,7 @@ impl DemoComparison {
         for (segment, translation) in own.segments.iter_mut().zip(&translations[1]) {
             segment.target = Some(translation.clone());
         }
-        let inspected = inspector.document(&own, &settings)?;
+        let inspected = inspector.document(&own, &settings, &mut |_| {})?;
         let sizes = [5, 10, 20, 40];
         let memory = sizes.map(|tokens| memory(grouping, tokens)).into_iter();
         let memory = memory.collect::<anyhow::Result<Vec<_>>>()?;
