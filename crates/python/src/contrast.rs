@@ -88,6 +88,10 @@ impl Cxmi {
 
 /// Scores the candidates of a contrastive set (ContraPro, the large English-French set, Bawden's, or
 /// the practice corpus' own) and counts how often the reference wins.
+///
+/// >>> found = abridge.contrast(translator, "data/text/contrastive.json")
+/// >>> found.rows[0]["part"], found.rows[0]["items"]
+/// ('all', 720)
 #[pyfunction]
 #[pyo3(signature = (model, set, *, documents=None, languages=None, context_size=None,
                     progress=None))]
@@ -154,6 +158,10 @@ pub fn contrast(
 
 /// How much the references of documents gain from the sentences before (CXMI, Fernandes et al.,
 /// 2021). `documents` are lists of pairs `(source, reference)`.
+///
+/// >>> document = [("I see the lamp.", "Ich sehe die Lampe."), ("It is old.", "Sie ist alt.")]
+/// >>> [row["sentence"] for row in abridge.cxmi(translator, [document, document]).rows]
+/// [2, 2]
 #[pyfunction]
 #[pyo3(signature = (model, documents, *, context_size=None, seed=1, progress=None))]
 pub fn cxmi(
@@ -176,7 +184,7 @@ pub fn cxmi(
     work::run(py, progress, |link| {
         let settings = CxmiSettings { context, seed };
         let report = abridge_evaluate::cxmi(&model.inner, &documents, settings, &mut |done| {
-            link.done(done);
+            link.step(done);
         })?;
         let all = serde_json::to_value(&report)?;
         Ok(Cxmi {

@@ -30,6 +30,11 @@ pub fn config(problem: impl Into<String>) -> PyErr {
     ConfigError::new_err(problem.into())
 }
 
+/// Something that cannot be.
+pub fn bug(problem: impl std::fmt::Display) -> PyErr {
+    InternalError::new_err(format!("this is a bug in abridge, please report it: {problem}"))
+}
+
 /// The exception for an error, with its causes, leaving out what was said already.
 pub fn exception(error: &anyhow::Error) -> PyErr {
     let text = error.chain().fold(String::new(), |text, cause| {
@@ -53,7 +58,7 @@ pub fn exception(error: &anyhow::Error) -> PyErr {
 pub fn panic(payload: &(dyn std::any::Any + Send)) -> PyErr {
     let text = payload.downcast_ref::<&str>().map(|text| (*text).to_owned());
     let text = text.or_else(|| payload.downcast_ref::<String>().cloned()).unwrap_or_default();
-    InternalError::new_err(format!("this is a bug in abridge, please report it: {text}"))
+    bug(text)
 }
 
 /// What an error is about: what the outermost cause says that knows it.

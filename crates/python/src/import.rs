@@ -14,6 +14,8 @@ use crate::work;
 /// Turns a model of another toolkit into a model directory: an OPUS-MT or other MarianMT directory,
 /// a Marian or Firefox model, or, with `preset`, a checkpoint of the published code (`.pt`, whose
 /// pickle is never run, or safetensors).
+///
+/// >>> abridge.import_model("opus-mt-en-de", "imported")  # doctest: +SKIP
 #[pyfunction]
 #[pyo3(signature = (path, output, *, target_language=None, precision=None, preset=None,
                     context_size=1, heads=8, source_model=None, source_dictionary=None,

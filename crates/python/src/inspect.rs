@@ -2,12 +2,12 @@
 
 use abridge_corpus::{Document, Segment};
 use abridge_evaluate::inspect::{InspectedDocument, Inspector, Kept};
-use abridge_translate::BeamSettings;
+use abridge_translate::{BeamSettings, Control, DocumentSettings, Translation};
 use pyo3::prelude::*;
 
 use crate::errors::config;
 use crate::translator::Translator;
-use crate::values::{matrix, sentences};
+use crate::values::{Array, sentences};
 use crate::work;
 
 /// A document with what was seen while it was translated. A notebook shows it as a page.
@@ -95,7 +95,7 @@ impl InspectedSentence {
     #[getter]
     fn group_weights<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
         match &self.inner.kept {
-            Kept::Groups(groups) => Ok(Some(matrix(py, &groups.weights)?)),
+            Kept::Groups(groups) => Ok(Some(Array::matrix(&groups.weights).view(py)?)),
             Kept::Note(_) => Ok(None),
         }
     }
@@ -142,20 +142,20 @@ impl ContextSentence {
     /// The attention of each token of the translation to each row of the memory entry.
     #[getter]
     fn entry_attention<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        matrix(py, &self.inner.entry)
+        Array::matrix(&self.inner.entry).view(py)
     }
 
     /// The attention of each token of the translation to each word.
     #[getter]
     fn attention<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        matrix(py, &self.inner.words)
+        Array::matrix(&self.inner.words).view(py)
     }
 
     /// How many nats each token of the translation loses when a word here is left out; without rows
     /// for the sentence itself.
     #[getter]
     fn influence<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        matrix(py, &self.inner.influence)
+        Array::matrix(&self.inner.influence).view(py)
     }
 }
 
@@ -178,17 +178,27 @@ impl Inspection {
                 targets.len()
             )));
         }
-        let count = sources.len();
-        let segments = sources.into_iter().enumerate().map(|(place, source)| Segment {
-            target: targets.as_ref().map(|targets| targets[place].clone()),
-            ..Segment::new(source)
-        });
-        let document = Document::new("1", segments.collect());
         let inner = work::run(py, progress, |link| {
+            let targets = match targets {
+                Some(targets) => targets,
+                None => {
+                    let control = Control { stop: Some(&link.stop), ..Control::default() };
+                    let mut found = Vec::with_capacity(sources.len());
+                    let mut take = |_, translation: Translation| -> anyhow::Result<()> {
+                        found.push(translation.into_text());
+                        Ok(())
+                    };
+                    let how = DocumentSettings { context: None, known: &[], control };
+                    let documents = std::slice::from_ref(&sources);
+                    translator.inner.translate_in_order(documents, settings, &how, &mut take)?;
+                    found
+                }
+            };
+            let pairs = sources.into_iter().zip(targets);
+            let segments = pairs.map(|(source, target)| Segment::pair(source, target));
+            let document = Document::new("1", segments.collect());
             let inspector = Inspector::new(translator.inner.share(translator.inner.threads())?);
-            let inspected = inspector.document(&document, settings)?;
-            link.done(count);
-            Ok(inspected)
+            Ok(inspector.document(&document, settings, &mut |done| link.step(done))?)
         })?;
         Ok(Self { inner, model: translator.directory().display().to_string() })
     }

@@ -68,6 +68,9 @@ impl Comparison {
 }
 
 /// BLEU as sacreBLEU computes it. `references` are one list of lines, or several.
+///
+/// >>> round(abridge.evaluate.bleu(["It was a cat."], [["It was a cat."], ["A cat it was."]]).score, 6)
+/// 100.0
 #[pyfunction]
 #[pyo3(signature = (hypotheses, references, *, tokenize="13a", lowercase=false))]
 pub fn bleu(
@@ -83,6 +86,9 @@ pub fn bleu(
 }
 
 /// chrF as sacreBLEU computes it; `word_order=2` is chrF++.
+///
+/// >>> abridge.evaluate.chrf(["It was old."], ["It was old."], word_order=2).signature
+/// 'nrefs:1|case:mixed|eff:yes|nc:6|nw:2|space:no|version:2.6.0'
 #[pyfunction]
 #[pyo3(signature = (hypotheses, references, *, word_order=0, lowercase=false))]
 pub fn chrf(
@@ -97,6 +103,9 @@ pub fn chrf(
 }
 
 /// TER as sacreBLEU computes it.
+///
+/// >>> abridge.evaluate.ter(["It was old"], ["It was very old"]).score
+/// 25.0
 #[pyfunction]
 #[pyo3(signature = (hypotheses, references, *, case_sensitive=false, normalized=false))]
 pub fn ter(
@@ -111,6 +120,8 @@ pub fn ter(
 }
 
 /// COMET with a model directory, such as the files of Unbabel/wmt22-comet-da.
+///
+/// >>> abridge.evaluate.comet("wmt22-comet-da", sources, hypotheses, references)  # doctest: +SKIP
 #[pyfunction]
 #[pyo3(signature = (model, sources, hypotheses, references, *, progress=None))]
 pub fn comet(
@@ -140,7 +151,7 @@ pub fn comet(
             systems: &[&hypotheses],
             context: None,
         };
-        let mut scores = comet.score(&texts, &mut |done| link.done(done));
+        let mut scores = comet.score(&texts, &mut |done| link.step(done));
         let sentences = scores.systems.pop().unwrap_or_default();
         Ok(MetricScore {
             name: "COMET".to_owned(),
@@ -153,6 +164,10 @@ pub fn comet(
 
 /// Tests whether a system differs from a baseline: `metric` is "bleu", "chrf" or "ter", `test`
 /// "bootstrap" or "randomization", both as sacreBLEU does them.
+///
+/// >>> worse, better = ["It was a cat."] * 50, ["It was a dog."] * 50
+/// >>> abridge.evaluate.compare(worse, better, better).p_value < 0.01
+/// True
 #[pyfunction]
 #[pyo3(signature = (baseline, system, references, *, metric="bleu", test="bootstrap", samples=None,
                     seed=12345))]

@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use abridge_base::hash::Hasher;
 use abridge_corpus::practice::{PracticeConfig, PracticeLanguage};
 use abridge_corpus::prepare::{
     InputFiles, Languages, Progress, Recipe, Request, SplitDocuments, prepare_generated,
@@ -9,7 +10,6 @@ use abridge_corpus::prepare::{
 };
 use pyo3::prelude::*;
 use serde_json::json;
-use sha2::{Digest, Sha256};
 
 use crate::errors::config;
 use crate::values::{pairs, to_python};
@@ -26,6 +26,11 @@ enum Split {
 /// A split is a pair of files `("train.en", "train.de")`, a list of such pairs, or any iterable of
 /// documents, each an iterable of pairs `(source, target)`; so documents may come from a database
 /// or from Hugging Face `datasets`. Returns the manifest.
+///
+/// >>> document = [("The lamp is old.", "Die Lampe ist alt."), ("It is red.", "Sie ist rot.")]
+/// >>> manifest = abridge.prepare("prepared", train=[document] * 20, vocabulary_size=35)
+/// >>> manifest["vocabularies"]["source"]
+/// 35
 #[pyfunction]
 #[pyo3(signature = (output, *, train, valid=None, test=None, languages="en-de",
                     vocabulary_size=None, joint=false, threads=None, force=false, progress=None))]
@@ -73,11 +78,7 @@ pub fn prepare<'py>(
         let outcome = if all_files {
             abridge_corpus::prepare::prepare(&request, &mut progress)?
         } else {
-            let hash = hash(&given);
-            let bare =
-                Recipe { train: Vec::new(), valid: Vec::new(), test: Vec::new(), ..recipe.clone() };
-            let request = Request { recipe: &bare, ..request };
-            let settings = json!({ "documents": "from Python", "sha256": hash });
+            let settings = json!({ "documents": "from Python", "sha256": hash(&given) });
             let read = |_: &Path| -> abridge_corpus::Result<Vec<SplitDocuments>> {
                 let read = |(name, split): (&str, Split)| match split {
                     Split::Files(files) => SplitDocuments::read(name, &files, Path::new("")),
@@ -93,6 +94,8 @@ pub fn prepare<'py>(
 }
 
 /// Prepares the built-in practice corpus, in which only context tells what a pronoun stands for.
+///
+/// >>> manifest = abridge.practice("practice", train_documents=150)
 #[pyfunction]
 #[pyo3(signature = (output, *, languages="en-de", train_documents=None, progress=None))]
 pub fn practice<'py>(
@@ -130,10 +133,11 @@ struct Told<'a> {
 impl Progress for Told<'_> {
     fn stage(&mut self, _name: &str, _total: u64) {
         self.reached = 0;
+        self.link.step(0);
     }
 
     fn reached(&mut self, done: u64) {
-        self.link.done(done.saturating_sub(self.reached) as usize);
+        self.link.step(done.saturating_sub(self.reached) as usize);
         self.reached = done;
     }
 }
@@ -167,30 +171,23 @@ fn set(recipe: &mut Recipe, name: &str, files: Vec<InputFiles>) {
     }
 }
 
-/// A hash of all text in memory: another text is another directory.
+/// A hash of all text in memory: another text, or the same in other documents, is another directory.
+/// What is in files is hashed where they are read.
 fn hash(given: &[(&str, Split)]) -> String {
-    let mut hasher = Sha256::new();
+    let mut hasher = Hasher::new();
     for (name, split) in given {
-        hasher.update(name.as_bytes());
-        match split {
-            Split::Files(files) => {
-                for file in files {
-                    hasher.update(file.source.as_os_str().as_encoded_bytes());
-                }
-            }
-            Split::Documents(documents) => {
-                for segment in documents.iter().flat_map(|document| &document.segments) {
-                    for text in [Some(&segment.source), segment.target.as_ref()] {
-                        let text = text.map_or("", String::as_str);
-                        hasher.update((text.len() as u64).to_le_bytes());
-                        hasher.update(text.as_bytes());
-                    }
-                }
-                hasher.update((documents.len() as u64).to_le_bytes());
+        let Split::Documents(documents) = split else { continue };
+        hasher.text(name);
+        hasher.count(documents.len());
+        for document in documents {
+            hasher.count(document.segments.len());
+            for segment in &document.segments {
+                hasher.text(&segment.source);
+                hasher.text(segment.target.as_deref().unwrap_or_default());
             }
         }
     }
-    format!("{:x}", hasher.finalize())
+    hasher.finish()
 }
 
 fn cores() -> usize {

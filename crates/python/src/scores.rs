@@ -3,7 +3,11 @@
 use abridge_translate::ScoreRequest;
 use pyo3::prelude::*;
 
+use crate::values::Array;
 use crate::{values, work};
+
+/// Candidates between two looks for Ctrl-C.
+const CHUNK: usize = 256;
 
 /// How probable a translation is.
 #[pyclass(frozen, module = "abridge")]
@@ -14,7 +18,7 @@ pub struct Score {
     /// The log-probability per token: what candidates are ranked by.
     #[pyo3(get)]
     mean: f64,
-    token_scores: Vec<f32>,
+    token_scores: Array,
 }
 
 #[pymethods]
@@ -22,7 +26,7 @@ impl Score {
     /// The log-probability of each token, as an array.
     #[getter]
     fn token_scores<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        values::floats(py, &self.token_scores)
+        self.token_scores.view(py)
     }
 
     fn __repr__(&self) -> String {
@@ -46,20 +50,25 @@ pub fn score(
     let candidates = values::sentences("candidates", candidates)?;
     let context = list("context", context)?;
     let context_translations = list("context_translations", context_translations)?;
-    let scores = work::run(py, None, |_| {
-        let request = ScoreRequest {
-            source: &source,
-            context: &context,
-            context_translations: &context_translations,
-            shown: None,
-            candidates: &candidates,
-        };
-        Ok(translator.score(&[request], &|_| {})?.pop().unwrap_or_default())
+    let scores = work::run(py, None, |link| {
+        let mut scores = Vec::with_capacity(candidates.len());
+        for candidates in candidates.chunks(CHUNK) {
+            let request = ScoreRequest {
+                source: &source,
+                context: &context,
+                context_translations: &context_translations,
+                shown: None,
+                candidates,
+            };
+            scores.extend(translator.score(&[request], &|_| {})?.into_iter().flatten());
+            link.step(0);
+        }
+        Ok(scores)
     })?;
     let for_python = |score: abridge_translate::Score| Score {
         sum: score.sum,
         mean: score.mean(),
-        token_scores: score.token_scores,
+        token_scores: Array::floats(score.token_scores),
     };
     Ok(scores.into_iter().map(for_python).collect())
 }

@@ -8,12 +8,13 @@ use pyo3::types::PyDict;
 use crate::errors::exception;
 
 /// Reads `beam`, `n_best`, `length_penalty`, `min_length`, `max_length`, `prefix`, and for sampling
-/// `sample`, `top_k`, `top_p`, `temperature`, `seed`.
+/// `sample`, `top_k`, `top_p`, `temperature`, `seed`; what is not given is as the makers of the model
+/// search.
 pub fn settings(
     translator: &Translator,
     arguments: Option<&Bound<'_, PyDict>>,
 ) -> PyResult<BeamSettings> {
-    let mut settings = BeamSettings::default();
+    let mut settings = translator.default_search().clone();
     let mut sampling = Sampling::default();
     let mut is_sampled = false;
     for (name, value) in arguments.into_iter().flatten() {

@@ -2,22 +2,29 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use abridge_translate::{Control, Turn};
+use abridge_translate::{BeamSettings, Control, Turn};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 
 use crate::errors::exception;
-use crate::translation::Translation;
+use crate::translation::{Found, Translation};
 use crate::translator::Translator;
-use crate::values::matrix;
+use crate::values::Array;
 use crate::{search, work};
 
 /// The memory of one document in the middle of being translated. Safe to use from several threads:
 /// one sentence is translated after the other.
 ///
-///     session = translator.session()
-///     session.translate("The lamp is old.")
-///     session.translate("It is broken.")
+/// >>> session = translator.session()
+/// >>> for sentence in ["The lamp is old.", "It is broken."]:
+/// ...     text = session.translate(sentence, max_length=20).text
+/// >>> len(session)
+/// 2
+/// >>> [memory.entry.shape for memory in session.memory()]
+/// [(9, 16), (9, 16)]
+/// >>> session.clear()
+/// >>> len(session)
+/// 0
 #[pyclass(frozen, module = "abridge")]
 pub struct Session {
     translator: Arc<abridge_translate::Translator>,
@@ -30,19 +37,30 @@ pub struct Memory {
     /// The tokens of the sentence.
     #[pyo3(get)]
     tokens: Vec<String>,
+    entry: Option<Array>,
+    group_weights: Option<Array>,
+}
+
+#[pymethods]
+impl Memory {
     /// The memory entry, an array `[rows, width]`; `None` in models without a memory.
-    #[pyo3(get)]
-    entry: Option<Py<PyAny>>,
+    #[getter]
+    fn entry<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
+        self.entry.as_ref().map(|entry| entry.view(py)).transpose()
+    }
+
     /// The weights of tokens for groups, an array `[tokens, groups]`, in models that have groups.
-    #[pyo3(get)]
-    group_weights: Option<Py<PyAny>>,
+    #[getter]
+    fn group_weights<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
+        self.group_weights.as_ref().map(|weights| weights.view(py)).transpose()
+    }
 }
 
 #[pymethods]
 impl Session {
     /// Translates the next sentence. Where that fails, the session stays as it was.
     #[pyo3(signature = (sentence, *, attention=false, **search))]
-    pub fn translate(
+    fn translate(
         &self,
         py: Python<'_>,
         sentence: String,
@@ -50,18 +68,14 @@ impl Session {
         search: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<Translation> {
         let settings = search::settings(&self.translator, search)?;
-        let translation = work::run(py, None, |link| {
-            let mut session = self.lock();
-            let mut turns = [Turn { session: &mut session, sentences: vec![&sentence] }];
-            let control = Control { stop: Some(&link.stop), attention, ..Control::default() };
-            let mut found = self.translator.translate_turns(&mut turns, &settings, &control)?;
-            let found = found.pop().and_then(|mut found| found.pop());
-            found.ok_or_else(|| anyhow::anyhow!("nothing was translated"))
-        })?;
-        Translation::new(py, translation, &self.translator, attention)
+        self.next(py, &sentence, attention, &settings)
     }
 
     /// Everything that is needed to go on elsewhere, with `Translator.restore(bytes)`.
+    ///
+    /// >>> session = translator.session()
+    /// >>> kept = session.save()
+    /// >>> session.restore(kept)
     fn save<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
         let bytes = py.detach(|| self.lock().save());
         PyBytes::new(py, &bytes)
@@ -75,8 +89,8 @@ impl Session {
     }
 
     /// Forgets everything: a new document begins.
-    pub fn clear(&self) {
-        self.lock().clear();
+    pub fn clear(&self, py: Python<'_>) {
+        py.detach(|| self.lock().clear());
     }
 
     /// The number of sentences that are remembered.
@@ -103,21 +117,18 @@ impl Session {
     }
 
     /// What is remembered, oldest first.
-    fn memory(&self, py: Python<'_>) -> PyResult<Vec<Memory>> {
+    fn memory(&self, py: Python<'_>) -> Vec<Memory> {
         let session = py.detach(|| self.lock().clone());
         let memory = |remembered: &abridge_model::Remembered| {
             let piece =
                 |&id: &u32| self.translator.source().piece(id).unwrap_or_default().to_owned();
-            let array = |rows: Vec<Vec<f32>>| Ok::<_, PyErr>(matrix(py, &rows)?.unbind());
             let entry = remembered.entry.as_ref();
-            let rows = entry.map(|entry| array(rows_of(&entry.rows)));
             let weights = entry.and_then(|entry| entry.weights.as_ref());
-            let weights = weights.map(|weights| array(rows_of(weights)));
-            Ok(Memory {
+            Memory {
                 tokens: remembered.tokens.iter().map(piece).collect(),
-                entry: rows.transpose()?,
-                group_weights: weights.transpose()?,
-            })
+                entry: entry.map(|entry| Array::tensor(&entry.rows)),
+                group_weights: weights.map(Array::tensor),
+            }
         };
         session.remembered().map(memory).collect()
     }
@@ -144,14 +155,28 @@ impl Session {
         Self { translator: translator.inner.clone(), inner: Mutex::new(session) }
     }
 
+    /// Translates the next sentence.
+    pub fn next(
+        &self,
+        py: Python<'_>,
+        sentence: &str,
+        attention: bool,
+        settings: &BeamSettings,
+    ) -> PyResult<Translation> {
+        let found = work::run(py, None, |link| {
+            let mut session = self.lock();
+            let mut turns = [Turn { session: &mut session, sentences: vec![sentence] }];
+            let control = Control { stop: Some(&link.stop), attention, ..Control::default() };
+            let mut found = self.translator.translate_turns(&mut turns, settings, &control)?;
+            let found = found.pop().and_then(|mut found| found.pop());
+            let found = found.ok_or_else(|| anyhow::anyhow!("nothing was translated"))?;
+            Ok(Found::new(found, &self.translator, attention))
+        })?;
+        Translation::new(py, found, &self.translator)
+    }
+
     /// A failed translation leaves the session as it was, so a poisoned lock means nothing.
     fn lock(&self) -> MutexGuard<'_, abridge_translate::Session> {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
-}
-
-fn rows_of(tensor: &burn::tensor::Tensor<2>) -> Vec<Vec<f32>> {
-    let [_, width] = tensor.dims();
-    let values: Vec<f32> = tensor.to_data().iter::<f32>().collect();
-    values.chunks(width.max(1)).map(<[f32]>::to_vec).collect()
 }

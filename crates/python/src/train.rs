@@ -6,7 +6,7 @@ use abridge_experiments::validation::Measure;
 use abridge_model::DeviceKind;
 use abridge_train::{Ending, Options, RunPaths, TrainRecipe, Training, Validator};
 use pyo3::prelude::*;
-use pyo3::types::PyDict;
+use pyo3::types::PyMapping;
 
 use crate::errors::exception;
 use crate::values::to_json;
@@ -38,6 +38,12 @@ impl Trained {
 /// paper's value. `settings` are changes on top, such as `{"stop.max_updates": 500}`. `on_update`
 /// is called with a dictionary for every event of the run; if it returns `False`, the run saves
 /// and stops.
+///
+/// >>> recipe = {"model": {"preset": "sentence", "size": "tiny"}, "stop": {"max_updates": 2}}
+/// >>> abridge.train(recipe, "data", "run", on_update=lambda event: event.get("update", 0) < 1)
+/// Trained(updates=1, ending="stopped")
+/// >>> abridge.train(recipe, "data", "run")
+/// Trained(updates=2, ending="limit")
 #[pyfunction]
 #[pyo3(signature = (recipe, data, run, *, settings=None, start_from=None, workers=None, force=false,
                     device="cpu", on_update=None))]
@@ -47,7 +53,7 @@ pub fn train(
     recipe: &Bound<'_, PyAny>,
     data: PathBuf,
     run: PathBuf,
-    settings: Option<&Bound<'_, PyDict>>,
+    settings: Option<&Bound<'_, PyMapping>>,
     start_from: Option<PathBuf>,
     workers: Option<usize>,
     force: bool,
@@ -95,10 +101,10 @@ pub fn train(
 }
 
 /// Changes as `key=value`, in TOML's spelling.
-fn changes(settings: Option<&Bound<'_, PyDict>>) -> PyResult<Vec<String>> {
+fn changes(settings: Option<&Bound<'_, PyMapping>>) -> PyResult<Vec<String>> {
     let mut all = Vec::new();
-    for (key, value) in settings.into_iter().flatten() {
-        let key: String = key.extract()?;
+    for item in settings.map(|settings| settings.items()).transpose()?.into_iter().flatten() {
+        let (key, value): (String, Bound<'_, PyAny>) = item.extract()?;
         let value = to_json(&key, &value)?;
         all.push(format!("{key}={value}"));
     }
@@ -108,8 +114,8 @@ fn changes(settings: Option<&Bound<'_, PyDict>>) -> PyResult<Vec<String>> {
 /// A recipe as a dictionary, as a path, or as text.
 fn read(recipe: &Bound<'_, PyAny>, settings: &[String]) -> PyResult<TrainRecipe> {
     let wrong = |error: abridge_train::Error| exception(&error.into());
-    if let Ok(dict) = recipe.cast::<PyDict>() {
-        let value = to_json("recipe", dict.as_any())?;
+    if recipe.is_instance_of::<PyMapping>() {
+        let value = to_json("recipe", recipe)?;
         let text = toml::to_string(&value)
             .map_err(|error| exception(&abridge_train::Error::Recipe(error.to_string()).into()))?;
         return TrainRecipe::parse(&text, settings).map_err(wrong);

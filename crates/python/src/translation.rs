@@ -3,7 +3,7 @@
 use abridge_translate::{Explanation, Translator};
 use pyo3::prelude::*;
 
-use crate::values::{floats, ids, matrix};
+use crate::values::Array;
 
 /// The translation of one sentence.
 ///
@@ -27,6 +27,24 @@ pub struct Translation {
     attention: Option<Py<Attention>>,
 }
 
+/// What the work found, without anything of Python's.
+pub struct Found {
+    translation: abridge_translate::Translation,
+    explanation: Option<Explanation>,
+}
+
+impl Found {
+    /// A translation, with where it looked if that is wanted and was noted.
+    pub fn new(
+        translation: abridge_translate::Translation,
+        translator: &Translator,
+        attention: bool,
+    ) -> Self {
+        let explanation = attention.then(|| translator.explain(&translation));
+        Self { translation, explanation }
+    }
+}
+
 /// One way to translate a sentence.
 #[pyclass(frozen, module = "abridge")]
 pub struct Hypothesis {
@@ -39,8 +57,8 @@ pub struct Hypothesis {
     /// The tokens, with `▁` for a space; the end is `</s>`.
     #[pyo3(get)]
     tokens: Vec<String>,
-    ids: Vec<u32>,
-    token_scores: Vec<f32>,
+    ids: Array,
+    token_scores: Array,
 }
 
 /// Which words a translation looked at.
@@ -74,13 +92,13 @@ impl Hypothesis {
     /// The ids of the tokens, as an array.
     #[getter]
     fn ids<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        ids(py, &self.ids)
+        self.ids.view(py)
     }
 
     /// The log-probability of each token, as an array.
     #[getter]
     fn token_scores<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        floats(py, &self.token_scores)
+        self.token_scores.view(py)
     }
 
     fn __repr__(&self) -> String {
@@ -125,22 +143,17 @@ impl Attention {
             for row in &mut rows {
                 row.resize(words.len(), 0.0);
             }
-            sentences.push((back, words, matrix(py, &rows)?));
+            sentences.push((back, words, Array::matrix(&rows).view(py)?));
         }
         Ok(sentences)
     }
 }
 
 impl Translation {
-    /// For Python, with where it looked if that was noted.
-    pub fn new(
-        py: Python<'_>,
-        translation: abridge_translate::Translation,
-        translator: &Translator,
-        attention: bool,
-    ) -> PyResult<Self> {
-        let explained = attention.then(|| translator.explain(&translation));
-        let attention = explained.map(|explanation| Py::new(py, Attention::new(explanation)));
+    /// For Python, with where it looked.
+    pub fn new(py: Python<'_>, found: Found, translator: &Translator) -> PyResult<Self> {
+        let Found { translation, explanation } = found;
+        let attention = explanation.map(|explanation| Py::new(py, Attention::new(explanation)));
         let attention = attention.transpose()?;
         let (text, score) = (translation.text().to_owned(), translation.score());
         let is_cut = translation.is_cut();
@@ -150,8 +163,8 @@ impl Translation {
                 text: found.text,
                 score: found.score,
                 tokens: found.tokens.iter().map(piece).collect(),
-                ids: found.tokens,
-                token_scores: found.token_scores,
+                ids: Array::ids(found.tokens),
+                token_scores: Array::floats(found.token_scores),
             };
             Py::new(py, hypothesis)
         };

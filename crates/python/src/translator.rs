@@ -1,12 +1,13 @@
 //! A model directory that translates and scores.
 
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, TryLockError};
+use std::time::Duration;
 
 use abridge_base::files::Outputs;
 use abridge_corpus::{Input, read};
 use abridge_model::DeviceKind;
-use abridge_translate::{Control, DocumentSettings};
+use abridge_translate::{BeamSettings, Control, DocumentSettings};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyIterator, PyString};
 
@@ -14,14 +15,18 @@ use crate::errors::{config, exception};
 use crate::inspect::Inspection;
 use crate::scores::Score;
 use crate::session::Session;
-use crate::translation::Translation;
+use crate::translation::{Found, Translation};
 use crate::{scores, search, values, work};
 
 /// A model directory, ready to translate and to score. Safe to use from several threads.
 ///
-///     translator = abridge.Translator("demo/models/grouping")
-///     for translation in translator.translate(["The lamp is old.", "It is broken."]):
-///         print(translation)
+/// >>> translator = abridge.Translator("model", threads=2)
+/// >>> for translation in translator.translate(["The lamp is old.", "It is broken."]):
+/// ...     text, score = translation.text, translation.score
+///
+/// Methods that translate take these keywords: `beam`, `n_best`, `length_penalty`, `min_length`,
+/// `max_length`, `prefix`, and with `sample=True` `top_k`, `top_p`, `temperature` and `seed`. What is not
+/// given is as the makers of the model search.
 #[pyclass(frozen, module = "abridge")]
 pub struct Translator {
     pub inner: Arc<abridge_translate::Translator>,
@@ -99,6 +104,10 @@ impl Translator {
     }
 
     /// Translates the sentences of one document, each with the memory of those before it.
+    ///
+    /// >>> found = translator.translate(["The lamp is old."], beam=4, n_best=2, max_length=20)
+    /// >>> len(found[0].hypotheses)
+    /// 2
     #[pyo3(signature = (sentences, *, context_size=None, attention=false, progress=None, **search))]
     fn translate(
         &self,
@@ -115,6 +124,10 @@ impl Translator {
     }
 
     /// Translates documents, each a list of sentences.
+    ///
+    /// >>> documents = [["The lamp is old.", "It is broken."], ["The table is new."]]
+    /// >>> [len(found) for found in translator.translate_documents(documents, max_length=20)]
+    /// [2, 1]
     #[pyo3(signature = (documents, *, context_size=None, attention=false, progress=None, **search))]
     fn translate_documents(
         &self,
@@ -131,6 +144,11 @@ impl Translator {
 
     /// Translates a file of any format that abridge reads (lines, JSON lines, subtitles, …) and
     /// returns the translation in the same format, as bytes; with `output`, writes it there.
+    ///
+    /// >>> from pathlib import Path
+    /// >>> written = Path("talk.en").write_text("The lamp is old.\nIt is broken.\n")
+    /// >>> translator.translate_file("talk.en", max_length=20).count(b"\n")
+    /// 2
     #[pyo3(signature = (path, output=None, *, context_size=None, progress=None, **search))]
     fn translate_file(
         &self,
@@ -175,6 +193,9 @@ impl Translator {
 
     /// Translates sentences as they come from any iterable; the memory goes along. A sentence
     /// `None` begins a new document and gives `None`.
+    ///
+    /// >>> for translation in translator.stream(["The lamp is old.", None, "Hello."], max_length=20):
+    /// ...     text = str(translation)
     #[pyo3(signature = (sentences, *, context_size=None, attention=false, **search))]
     fn stream(
         slf: &Bound<'_, Self>,
@@ -186,29 +207,38 @@ impl Translator {
         if sentences.is_instance_of::<PyString>() {
             return Err(config("sentences is one string; give an iterable of sentences"));
         }
-        // What is wrong with the settings is said now, not with the first sentence.
-        search::settings(&slf.get().inner, search)?;
         Ok(Stream {
             session: Session::start(slf.get(), context_size)?,
             sentences: sentences.try_iter()?.unbind(),
             attention,
-            search: search.map(|search| search.clone().unbind()),
+            settings: search::settings(&slf.get().inner, search)?,
+            turn: Mutex::new(()),
         })
     }
 
     /// Starts a document that is translated sentence by sentence.
+    ///
+    /// >>> translator.session()
+    /// Session(remembers 0 of at most 2 sentences)
     #[pyo3(signature = (context_size=None))]
     fn session(&self, context_size: Option<usize>) -> PyResult<Session> {
         Session::start(self, context_size)
     }
 
     /// Brings back a session that was saved with `Session.save()`.
+    ///
+    /// >>> translator.restore(translator.session().save())
+    /// Session(remembers 0 of at most 2 sentences)
     fn restore(&self, py: Python<'_>, bytes: Vec<u8>) -> PyResult<Session> {
         let session = work::run(py, None, |_| Ok(self.inner.restore(&bytes)?))?;
         Ok(Session::new(self, session))
     }
 
     /// How probable candidate translations of a sentence are, given the sentences before it.
+    ///
+    /// >>> er, sie = translator.score("It is old.", ["Er ist alt.", "Sie ist alt."], ["I see a lamp."])
+    /// >>> er.mean < 0 and sie.mean < 0
+    /// True
     #[pyo3(signature = (source, candidates, context=None, context_translations=None))]
     fn score(
         &self,
@@ -223,6 +253,10 @@ impl Translator {
 
     /// Looks inside: what the memory keeps of each sentence of a document, and which earlier words
     /// decided its translation. With `translations`, those are looked at; without, the model's own.
+    ///
+    /// >>> seen = translator.inspect(["The lamp is old."], ["Die Lampe ist alt."])
+    /// >>> seen[0].group_weights.shape == (len(seen[0].source_tokens), 9)
+    /// True
     #[pyo3(signature = (sentences, translations=None, *, progress=None, **search))]
     fn inspect(
         &self,
@@ -249,8 +283,7 @@ impl Translator {
     ) -> PyResult<Vec<Vec<Translation>>> {
         let settings = search::settings(&self.inner, search)?;
         let found = work::run(py, progress, |link| {
-            let mut found: Vec<Vec<abridge_translate::Translation>> =
-                documents.iter().map(|_| Vec::new()).collect();
+            let mut found: Vec<Vec<Found>> = documents.iter().map(|_| Vec::new()).collect();
             let done = |count| link.done(count);
             let control =
                 Control { done: &done, stop: Some(&link.stop), attention, ..Control::default() };
@@ -260,13 +293,13 @@ impl Translator {
                 &settings,
                 &how,
                 &mut |document, translation| -> anyhow::Result<()> {
-                    found[document].push(translation);
+                    found[document].push(Found::new(translation, &self.inner, attention));
                     Ok(())
                 },
             )?;
             Ok(found)
         })?;
-        let for_python = |translation| Translation::new(py, translation, &self.inner, attention);
+        let for_python = |found| Translation::new(py, found, &self.inner);
         let document = |found: Vec<_>| found.into_iter().map(for_python).collect();
         found.into_iter().map(document).collect()
     }
@@ -277,13 +310,16 @@ impl Translator {
     }
 }
 
-/// Translations of sentences as they come.
-#[pyclass(module = "abridge")]
+/// Translations of sentences as they come. Safe to use from several threads: each gets the next
+/// sentence when the one before it is translated.
+#[pyclass(frozen, module = "abridge")]
 pub struct Stream {
     session: Session,
     sentences: Py<PyIterator>,
     attention: bool,
-    search: Option<Py<PyDict>>,
+    settings: BeamSettings,
+    /// Held from taking a sentence to its translation.
+    turn: Mutex<()>,
 }
 
 #[pymethods]
@@ -292,16 +328,24 @@ impl Stream {
         slf
     }
 
-    fn __next__(&mut self, py: Python<'_>) -> PyResult<Option<Py<PyAny>>> {
+    fn __next__(&self, py: Python<'_>) -> PyResult<Option<Py<PyAny>>> {
+        // Python runs while it waits, and Ctrl-C ends it.
+        let _turn = loop {
+            match self.turn.try_lock() {
+                Ok(turn) => break turn,
+                Err(TryLockError::Poisoned(turn)) => break turn.into_inner(),
+                Err(TryLockError::WouldBlock) => py.check_signals()?,
+            }
+            py.detach(|| std::thread::sleep(Duration::from_millis(1)));
+        };
         let Some(sentence) = self.sentences.bind(py).clone().next() else { return Ok(None) };
         let sentence = sentence?;
         if sentence.is_none() {
-            self.session.clear();
+            self.session.clear(py);
             return Ok(Some(py.None()));
         }
-        let search = self.search.as_ref().map(|search| search.bind(py));
         let sentence: String = sentence.extract()?;
-        let translation = self.session.translate(py, sentence, self.attention, search)?;
+        let translation = self.session.next(py, &sentence, self.attention, &self.settings)?;
         Ok(Some(Py::new(py, translation)?.into_any()))
     }
 }

@@ -1,13 +1,15 @@
 //! Between Python's values and ours.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use abridge_corpus::{Document, Segment};
+use burn::tensor::Tensor;
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyDict, PyList, PyString};
+use pyo3::types::{PyDict, PyList, PyMapping, PyString, PyTuple};
 use serde_json::Value;
 
-use crate::errors::config;
+use crate::errors::{bug, config};
 
 /// A JSON value as Python has it.
 pub fn to_python<'py>(py: Python<'py>, value: &Value) -> PyResult<Bound<'py, PyAny>> {
@@ -54,10 +56,10 @@ pub fn to_json(name: &str, value: &Bound<'_, PyAny>) -> PyResult<Value> {
     if let Ok(path) = value.extract::<PathBuf>() {
         return Ok(Value::from(path.to_string_lossy()));
     }
-    if let Ok(dict) = value.cast::<PyDict>() {
+    if let Ok(mapping) = value.cast::<PyMapping>() {
         let mut object = serde_json::Map::new();
-        for (key, value) in dict {
-            let key: String = key.extract()?;
+        for item in mapping.items()? {
+            let (key, value): (String, Bound<'_, PyAny>) = item.extract()?;
             let inner = to_json(&format!("{name}.{key}"), &value)?;
             object.insert(key, inner);
         }
@@ -92,18 +94,28 @@ pub fn pairs(name: &str, value: &Bound<'_, PyAny>) -> PyResult<Vec<Document>> {
     for (number, document) in value.try_iter()?.enumerate() {
         let mut segments = Vec::new();
         for (place, pair) in document?.try_iter()?.enumerate() {
-            let pair: (String, String) = pair?.extract().map_err(|_| {
-                config(format!(
+            let Some([source, target]) = two_strings(&pair?) else {
+                return Err(config(format!(
                     "{name}: sentence {} of document {} is not a pair (source, target)",
                     place + 1,
                     number + 1
-                ))
-            })?;
-            segments.push(Segment::pair(one_line(pair.0), one_line(pair.1)));
+                )));
+            };
+            segments.push(Segment::pair(one_line(source), one_line(target)));
         }
         documents.push(Document::new(format!("{name}-{number}"), segments));
     }
     Ok(documents)
+}
+
+/// Two strings in a tuple, a list, a row of a database or anything else that is no string itself.
+fn two_strings(pair: &Bound<'_, PyAny>) -> Option<[String; 2]> {
+    if pair.is_instance_of::<PyString>() {
+        return None;
+    }
+    let both: Vec<String> =
+        pair.try_iter().ok()?.map(|text| text?.extract()).collect::<PyResult<_>>().ok()?;
+    both.try_into().ok()
 }
 
 /// A sentence is one line in every file that we write.
@@ -111,37 +123,79 @@ fn one_line(text: String) -> String {
     if text.contains(['\n', '\r']) { text.replace(['\n', '\r'], " ") } else { text }
 }
 
-/// Numbers as a `NumPy` array that is read only, without a crate for `NumPy`: that one would change how
-/// the engine is compiled.
-fn array<'py>(
-    py: Python<'py>,
-    bytes: Vec<u8>,
-    kind: &str,
+/// Numbers for `NumPy`, which looks at them where they are: nothing is copied, and the arrays that do
+/// keep them alive. Without a crate for `NumPy`: that one would change how the engine is compiled.
+#[derive(Clone)]
+pub struct Array {
+    values: Values,
     shape: Vec<usize>,
-) -> PyResult<Bound<'py, PyAny>> {
-    let numpy = py.import("numpy")?;
-    if bytes.is_empty() {
-        return numpy.call_method1("empty", (shape, kind));
+}
+
+#[derive(Clone)]
+enum Values {
+    Floats(Arc<Vec<f32>>),
+    Ids(Arc<Vec<u32>>),
+}
+
+impl Array {
+    /// A list of numbers.
+    pub fn floats(values: Vec<f32>) -> Self {
+        Self { shape: vec![values.len()], values: Values::Floats(Arc::new(values)) }
     }
-    let flat = numpy.call_method1("frombuffer", (PyBytes::new(py, &bytes), kind))?;
-    flat.call_method1("reshape", (shape,))
+
+    /// A list of ids.
+    pub fn ids(values: Vec<u32>) -> Self {
+        Self { shape: vec![values.len()], values: Values::Ids(Arc::new(values)) }
+    }
+
+    /// Rows of the same length.
+    pub fn matrix(rows: &[Vec<f32>]) -> Self {
+        let width = rows.first().map_or(0, Vec::len);
+        let shape = vec![rows.len(), width];
+        Self { values: Values::Floats(Arc::new(rows.concat())), shape }
+    }
+
+    /// What a tensor holds.
+    pub fn tensor(tensor: &Tensor<2>) -> Self {
+        let data = tensor.to_data();
+        let shape = tensor.dims().to_vec();
+        let values = data.try_into_vec_as().unwrap_or_default();
+        Self { values: Values::Floats(Arc::new(values)), shape }
+    }
+
+    /// The array; it cannot be written to.
+    pub fn view<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        let count = match &self.values {
+            Values::Floats(values) => values.len(),
+            Values::Ids(values) => values.len(),
+        };
+        // NumPy believes the shape, and would read beyond the end.
+        if self.shape.iter().product::<usize>() != count {
+            return Err(bug(format!("{count} numbers do not have the shape {:?}", self.shape)));
+        }
+        py.import("numpy")?.call_method1("asarray", (Numbers(self.clone()),))
+    }
 }
 
-/// A list of numbers as an array.
-pub fn floats<'py>(py: Python<'py>, values: &[f32]) -> PyResult<Bound<'py, PyAny>> {
-    let bytes = values.iter().flat_map(|value| value.to_le_bytes()).collect();
-    array(py, bytes, "<f4", vec![values.len()])
-}
+/// What an array refers to. The buffer protocol is not in the stable interface of Python 3.10, so it
+/// says in `NumPy`'s own way where the numbers are.
+#[pyclass(frozen, module = "abridge")]
+struct Numbers(Array);
 
-/// A list of ids as an array.
-pub fn ids<'py>(py: Python<'py>, values: &[u32]) -> PyResult<Bound<'py, PyAny>> {
-    let bytes = values.iter().flat_map(|value| value.to_le_bytes()).collect();
-    array(py, bytes, "<u4", vec![values.len()])
-}
-
-/// Rows of the same length as an array.
-pub fn matrix<'py>(py: Python<'py>, rows: &[Vec<f32>]) -> PyResult<Bound<'py, PyAny>> {
-    let width = rows.first().map_or(0, Vec::len);
-    let bytes = rows.iter().flatten().flat_map(|value| value.to_le_bytes()).collect();
-    array(py, bytes, "<f4", vec![rows.len(), width])
+#[pymethods]
+impl Numbers {
+    #[getter]
+    fn __array_interface__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let (address, kind) = match &self.0.values {
+            Values::Floats(values) => (values.as_ptr() as usize, "f4"),
+            Values::Ids(values) => (values.as_ptr() as usize, "u4"),
+        };
+        let order = if cfg!(target_endian = "big") { '>' } else { '<' };
+        let interface = PyDict::new(py);
+        interface.set_item("version", 3)?;
+        interface.set_item("shape", PyTuple::new(py, &self.0.shape)?)?;
+        interface.set_item("typestr", format!("{order}{kind}"))?;
+        interface.set_item("data", (address, true))?;
+        Ok(interface)
+    }
 }

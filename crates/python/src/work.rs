@@ -1,7 +1,7 @@
 //! Long work: on a thread of its own, so that the calling thread can listen to Ctrl-C and hand on
 //! progress, and without Python's lock, so that other threads go on.
 
-use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, SyncSender, channel, sync_channel};
@@ -36,6 +36,15 @@ impl Link {
     /// Reports that this many more items are done.
     pub fn done(&self, count: usize) {
         self.done.fetch_add(count, Ordering::Relaxed);
+    }
+
+    /// Reports that this many more items are done, and leaves the work if it is to stop. It unwinds to
+    /// [`run`], because most of what reports progress cannot return early.
+    pub fn step(&self, count: usize) {
+        self.done(count);
+        if self.is_stopped() {
+            resume_unwind(Box::new("stopped"));
+        }
     }
 
     /// Reports an event and waits until the caller has heard it.

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from os import PathLike
+from pathlib import Path
 from typing import Any, Literal, TypeAlias, final
 
 import numpy as np
@@ -9,7 +10,8 @@ from numpy.typing import NDArray
 
 _Path: TypeAlias = str | PathLike[str]
 _Progress: TypeAlias = Callable[[int], object]
-_Pairs: TypeAlias = Iterable[Iterable[tuple[str, str]]]
+_Pair: TypeAlias = tuple[str, str] | list[str]
+_Pairs: TypeAlias = Iterable[Iterable[_Pair]]
 _Split: TypeAlias = tuple[_Path, _Path] | list[tuple[_Path, _Path]] | _Pairs
 
 __all__ = [
@@ -116,11 +118,11 @@ class Session:
         sentence: str,
         *,
         attention: bool = False,
-        beam: int = 5,
+        beam: int | None = None,
         n_best: int = 1,
-        length_penalty: float = 1.0,
-        min_length: int = 1,
-        max_length: int = 200,
+        length_penalty: float | None = None,
+        min_length: int | None = None,
+        max_length: int | None = None,
         prefix: str | None = None,
         sample: bool = False,
         top_k: int = 0,
@@ -195,7 +197,7 @@ class Translator:
         device: str = "cpu",
     ) -> Translator: ...
     @property
-    def path(self) -> PathLike[str]: ...
+    def path(self) -> Path: ...
     @property
     def context_size(self) -> int: ...
     @property
@@ -213,11 +215,11 @@ class Translator:
         context_size: int | None = None,
         attention: bool = False,
         progress: _Progress | None = None,
-        beam: int = 5,
+        beam: int | None = None,
         n_best: int = 1,
-        length_penalty: float = 1.0,
-        min_length: int = 1,
-        max_length: int = 200,
+        length_penalty: float | None = None,
+        min_length: int | None = None,
+        max_length: int | None = None,
         prefix: str | None = None,
         sample: bool = False,
         top_k: int = 0,
@@ -232,11 +234,11 @@ class Translator:
         context_size: int | None = None,
         attention: bool = False,
         progress: _Progress | None = None,
-        beam: int = 5,
+        beam: int | None = None,
         n_best: int = 1,
-        length_penalty: float = 1.0,
-        min_length: int = 1,
-        max_length: int = 200,
+        length_penalty: float | None = None,
+        min_length: int | None = None,
+        max_length: int | None = None,
         prefix: str | None = None,
         sample: bool = False,
         top_k: int = 0,
@@ -251,10 +253,10 @@ class Translator:
         *,
         context_size: int | None = None,
         progress: _Progress | None = None,
-        beam: int = 5,
-        length_penalty: float = 1.0,
-        min_length: int = 1,
-        max_length: int = 200,
+        beam: int | None = None,
+        length_penalty: float | None = None,
+        min_length: int | None = None,
+        max_length: int | None = None,
         prefix: str | None = None,
         sample: bool = False,
         top_k: int = 0,
@@ -268,11 +270,11 @@ class Translator:
         *,
         context_size: int | None = None,
         attention: bool = False,
-        beam: int = 5,
+        beam: int | None = None,
         n_best: int = 1,
-        length_penalty: float = 1.0,
-        min_length: int = 1,
-        max_length: int = 200,
+        length_penalty: float | None = None,
+        min_length: int | None = None,
+        max_length: int | None = None,
         prefix: str | None = None,
         sample: bool = False,
         top_k: int = 0,
@@ -295,10 +297,10 @@ class Translator:
         translations: Iterable[str] | None = None,
         *,
         progress: _Progress | None = None,
-        beam: int = 5,
-        length_penalty: float = 1.0,
-        min_length: int = 1,
-        max_length: int = 200,
+        beam: int | None = None,
+        length_penalty: float | None = None,
+        min_length: int | None = None,
+        max_length: int | None = None,
     ) -> Inspection: ...
 
 @final
@@ -433,7 +435,7 @@ def practice(
 @final
 class Trained:
     @property
-    def model(self) -> PathLike[str] | None: ...
+    def model(self) -> Path | None: ...
     @property
     def updates(self) -> int: ...
     @property
@@ -466,4 +468,4 @@ def import_model(
     source_dictionary: _Path | None = None,
     target_model: _Path | None = None,
     target_dictionary: _Path | None = None,
-) -> PathLike[str]: ...
+) -> Path: ...
