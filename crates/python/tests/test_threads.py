@@ -7,6 +7,7 @@ import pathlib
 import signal
 import threading
 import time
+from collections.abc import Callable
 
 import pytest
 
@@ -41,6 +42,18 @@ def test_threads_share_a_session(translator: abridge.Translator) -> None:
     assert session.sentences == 8 and len(session) == 2
 
 
+def test_threads_share_a_stream(translator: abridge.Translator, document: list[str]) -> None:
+    expected = sorted(t.text for t in translator.translate(document, beam=1, max_length=8))
+    stream = translator.stream((sentence for sentence in document), beam=1, max_length=8)
+    found: list[str] = []
+    threads = [threading.Thread(target=lambda: found.extend(map(str, stream))) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sorted(found) == expected
+
+
 def test_python_goes_on_while_it_translates(translator: abridge.Translator) -> None:
     def work() -> None:
         translator.translate(["It was old and nobody knew it."] * 200, min_length=30, max_length=40)
@@ -62,6 +75,48 @@ def test_ctrl_c_stops_long_work(translator: abridge.Translator) -> None:
         translator.translate(["It was old."] * 100_000, min_length=100, max_length=150, progress=done.append)
     assert sum(done) < 100_000
     # The translator is as it was.
+    assert len(translator.translate(["It was old."], beam=1, max_length=5)) == 1
+
+
+def long_work(translator: abridge.Translator, folder: pathlib.Path) -> dict[str, Callable[[], object]]:
+    """Everything that takes more than some seconds here."""
+    pairs = [("It was old and nobody knew it.", "Es war alt und niemand kannte es.")] * 500
+    sources = [pair[0] for pair in pairs] * 100
+    text = folder / "long.en"
+    text.write_text("".join(f"{source}\n" for source in sources))
+    words = (f"{a}{b}{c}{d}" for a in "bdfgklmnprst" for b in "aeiou" for c in "lmnrst" for d in range(10_000))
+    wide = [[(word, word)] for word in words]
+    return {
+        "documents": lambda: translator.translate_documents([sources], min_length=100, max_length=150),
+        "file": lambda: translator.translate_file(text, min_length=100, max_length=150),
+        "stream": lambda: list(translator.stream(sources, min_length=100, max_length=150)),
+        "score": lambda: translator.score(sources[0], [pair[1] for pair in pairs] * 200),
+        "inspect": lambda: translator.inspect(sources[:2000], [pair[1] for pair in pairs] * 4),
+        "cxmi": lambda: abridge.cxmi(translator, [pairs] * 20),
+        "prepare": lambda: abridge.prepare(folder / "data", train=wide, vocabulary_size=10_000),
+    }
+
+
+@pytest.mark.parametrize("name", ["documents", "file", "stream", "score", "inspect", "cxmi", "prepare"])
+def test_ctrl_c_stops_everything_long(
+    translator: abridge.Translator, tmp_path: pathlib.Path, name: str
+) -> None:
+    work = long_work(translator, tmp_path)[name]
+    asked: list[float] = []
+
+    def interrupt() -> None:
+        asked.append(time.monotonic())
+        os.kill(os.getpid(), signal.SIGINT)
+
+    timer = threading.Timer(1.0, interrupt)
+    timer.start()
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            work()
+    finally:
+        timer.cancel()
+    # Speed is not asserted, but waiting for the end would be another matter.
+    assert time.monotonic() - asked[0] < 30
     assert len(translator.translate(["It was old."], beam=1, max_length=5)) == 1
 
 

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import pathlib
+import sqlite3
 from collections.abc import Iterator
+from types import MappingProxyType
 from typing import Any
 
+import pandas as pd
 import pytest
 from conftest import RECIPE
 
@@ -36,6 +40,39 @@ def test_from_any_iterable_to_a_model(tmp_path: pathlib.Path) -> None:
     assert len(translator.translate(["The lamp 1 is old."], beam=1, max_length=4)) == 1
 
 
+def test_pairs_are_rows_of_any_kind(tmp_path: pathlib.Path) -> None:
+    base = sqlite3.connect(":memory:")
+    base.row_factory = sqlite3.Row
+    base.execute("create table pairs (document int, source text, target text)")
+    rows = [(number // 2, f"The lamp {number}.", f"Die Lampe {number}.") for number in range(20)]
+    base.executemany("insert into pairs values (?, ?, ?)", rows)
+
+    def documents() -> Iterator[Any]:
+        for document in range(10):
+            yield base.execute("select source, target from pairs where document = ?", (document,))
+
+    lists = [[list(row[1:]) for row in rows if row[0] == document] for document in range(10)]
+    frame = pd.DataFrame(rows, columns=["document", "source", "target"])
+    frames = [part[["source", "target"]].to_numpy() for _, part in frame.groupby("document")]
+    made = [
+        abridge.prepare(tmp_path / str(number), train=given, vocabulary_size=30)
+        for number, given in enumerate((documents(), lists, frames))
+    ]
+    assert made[0] == made[1] == made[2]
+
+
+def test_other_documents_are_other_data(tmp_path: pathlib.Path) -> None:
+    pairs = [(f"The lamp {number}.", f"Die Lampe {number}.") for number in range(20)]
+
+    def documents(first: int) -> int:
+        given = [pairs[:first], pairs[first:]]
+        manifest = abridge.prepare(tmp_path / "data", train=given, vocabulary_size=30)
+        return hash(json.dumps(manifest["generated"]))
+
+    assert documents(5) == documents(5)
+    assert documents(5) != documents(6), "the same sentences in other documents"
+
+
 def test_files_and_iterables_give_the_same_vocabulary(tmp_path: pathlib.Path) -> None:
     pairs = [("A small house.", "Ein kleines Haus."), ("It is old.", "Es ist alt.")] * 10
     files = (tmp_path / "train.en", tmp_path / "train.de")
@@ -64,6 +101,12 @@ def test_stopped_by_the_callback_it_goes_on(data: pathlib.Path, tmp_path: pathli
     assert again.model is not None
     weights = [pathlib.Path(m, "model.safetensors").read_bytes() for m in (whole.model, again.model)]
     assert weights[0] == weights[1], "a stop changes no bit"
+
+
+def test_a_recipe_as_any_mapping(data: pathlib.Path, tmp_path: pathlib.Path) -> None:
+    recipe = MappingProxyType(RECIPE)
+    settings = MappingProxyType({"stop.max_updates": 1})
+    assert abridge.train(recipe, data, tmp_path / "a", settings=settings, workers=1).updates == 1
 
 
 def test_a_recipe_as_text(data: pathlib.Path, tmp_path: pathlib.Path) -> None:

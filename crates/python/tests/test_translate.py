@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import gc
+import io
 import pathlib
+import shutil
 from typing import Any
 
 import numpy as np
 import pytest
+from tqdm import tqdm
 
 import abridge
 
@@ -66,6 +70,44 @@ def test_hypotheses_have_scores_and_arrays(translator: abridge.Translator, docum
     assert best.score == pytest.approx(float(best.token_scores.mean()), abs=1e-4)
 
 
+def test_arrays_are_views(translator: abridge.Translator, document: list[str]) -> None:
+    best = translator.translate(document[:1], **SHORT)[0].hypotheses[0]
+    session = translator.session()
+    session.translate(document[0], **SHORT)
+    (memory,) = session.memory()
+    (score,) = translator.score(document[0], ["Nein."])
+    for thing, name in [
+        (best, "ids"),
+        (best, "token_scores"),
+        (score, "token_scores"),
+        (memory, "entry"),
+        (memory, "group_weights"),
+    ]:
+        array = getattr(thing, name)
+        assert np.shares_memory(array, getattr(thing, name)), f"{name} is copied"
+        assert not array.flags.writeable
+    # What they look at lives as long as they do.
+    scores = best.token_scores
+    kept = scores.copy()
+    del best
+    gc.collect()
+    translator.translate(document, **SHORT)
+    assert (scores == kept).all()
+
+
+def test_models_are_searched_as_their_makers_do(
+    model: pathlib.Path, document: list[str], tmp_path: pathlib.Path
+) -> None:
+    greedy = tmp_path / "model"
+    shutil.copytree(model, greedy)
+    (greedy / "search.toml").write_text("beam = 1\nmax_length = 4\n")
+    translator = abridge.Translator(greedy)
+    found = translator.translate(document)
+    assert all(len(translation.hypotheses[0].tokens) <= 5 for translation in found)
+    assert texts(found) == texts(abridge.Translator(model).translate(document, beam=1, max_length=4))
+    assert len(translator.translate(document[:1], max_length=9, min_length=9)[0].hypotheses[0].ids) == 10
+
+
 def test_sampling_depends_on_the_seed_alone(translator: abridge.Translator, document: list[str]) -> None:
     def draw(seed: int) -> list[str]:
         return texts(translator.translate(document, sample=True, temperature=2.0, seed=seed, max_length=12))
@@ -115,6 +157,12 @@ def test_progress_counts_every_sentence(translator: abridge.Translator, document
     counts: list[int] = []
     translator.translate(document, progress=counts.append, **SHORT)
     assert sum(counts) == len(document)
+
+
+def test_progress_goes_to_tqdm(translator: abridge.Translator, document: list[str]) -> None:
+    with tqdm(total=len(document), file=io.StringIO()) as bar:
+        translator.translate_documents([document], progress=bar.update, **SHORT)
+        assert bar.n == len(document)
 
 
 def test_nothing_gives_nothing(translator: abridge.Translator) -> None:
