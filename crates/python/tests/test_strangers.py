@@ -260,7 +260,7 @@ def test_the_words_are_those_of_the_command_line(
         ),
         (
             lambda: abridge.prepare("new", train=("two.en", "one.de")),
-            ["prepare", "new", "--source", "two.en", "--target", "one.de"],
+            ["prepare", "new", "--train", "two.en,one.de"],
             abridge.DataError,
             2,
         ),
