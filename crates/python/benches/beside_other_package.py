@@ -4,7 +4,7 @@
         --vocabulary 8000 --sentences 320 --export exported
     abridge quantize --model exported/model --to int8 exported/int8
     pip install ./crates/python ctranslate2 safetensors numpy
-    python crates/python/benches/beside_ctranslate2.py exported --program target/release/abridge
+    python crates/python/benches/beside_other_package.py exported --program target/release/abridge
 
 Reads what the benchmark of `crates/translate` exported, and checks with its script that both mean the
 same network. Both get the same number of words to write, if the weights are random. They take turns;
