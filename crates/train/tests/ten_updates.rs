@@ -56,7 +56,8 @@ fn batches(together: bool) -> Vec<Batch> {
 fn check(together: bool, workers: usize) {
     let expected = json("tests/fixtures/ten_updates/sentence.json");
     let number = |name: &str| expected[name].as_f64().unwrap();
-    let schedule = Schedule { peak: number("peak"), warm_up: number("warm_up") as u64 };
+    let (peak, warm_up) = (number("peak"), number("warm_up") as u64);
+    let schedule = Schedule { peak, warm_up, cool_down: None };
     let decay = AdamConfig { weight_decay: number("weight_decay"), ..AdamConfig::default() };
     let mut adam = Adam::new(decay);
     let workers = GradientWorkers::new(Some(workers)).unwrap();
