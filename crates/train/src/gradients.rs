@@ -7,6 +7,9 @@ use burn::tensor::{Tensor, TensorData};
 
 use crate::ranks::Ranks;
 
+/// Values that are summed over all ranks at a time, or a few more: 64 MiB.
+const AT_A_TIME: usize = 1 << 24;
+
 /// One flat gradient per trainable parameter, in the order of [`Model::parameters`].
 #[derive(Clone, Debug)]
 pub struct Gradients {
@@ -58,16 +61,25 @@ impl Gradients {
         Self { parts: zeros.0, factor: 1.0 }
     }
 
-    /// Adds the gradients of the other ranks; must be called before scaling.
+    /// Adds the gradients of the other ranks; must be called before scaling. Many parameters are summed
+    /// at a time, because every sum synchronises the ranks.
     pub fn sum_over(&mut self, ranks: &dyn Ranks) {
-        for part in &mut self.parts {
-            part.inplace(|part| {
-                let device = part.device();
-                let mut values: Vec<f32> = part.into_data().iter::<f32>().collect();
-                ranks.sum(&mut values);
-                let count = values.len();
-                Tensor::from_data(TensorData::new(values, [count]), &device)
-            });
+        let mut rest = self.parts.as_mut_slice();
+        while !rest.is_empty() {
+            let mut values: Vec<f32> = Vec::new();
+            let mut count = 0;
+            while count < rest.len() && values.len() < AT_A_TIME {
+                values.extend(rest[count].to_data().iter::<f32>());
+                count += 1;
+            }
+            ranks.sum(&mut values);
+            let mut sums = values.as_slice();
+            for part in rest.split_off_mut(..count).unwrap_or_default() {
+                let (own, after) = sums.split_at(part.shape().num_elements());
+                let data = TensorData::new(own.to_vec(), [own.len()]);
+                *part = Tensor::from_data(data, &part.device());
+                sums = after;
+            }
         }
     }
 

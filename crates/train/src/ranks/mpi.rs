@@ -5,7 +5,7 @@ use mpi::collective::SystemOperation;
 use mpi::environment::Universe;
 use mpi::topology::SimpleCommunicator;
 use mpi::traits::Equivalence;
-use mpi::traits::{Communicator, CommunicatorCollectives, Root};
+use mpi::traits::{Communicator, CommunicatorCollectives};
 
 use super::Ranks;
 use crate::{Error, Result};
@@ -32,20 +32,20 @@ impl MpiRanks {
         Ok(Self { world: universe.world(), _universe: universe })
     }
 
-    /// Reduces to rank 0 and broadcasts: an all-reduce may round differently on each rank.
+    /// Each rank sums its share of the values and sends the sums to all others, so that all ranks have
+    /// the same bits; an all-reduce may round differently on each. Each rank sends and receives less
+    /// than twice the values, however many ranks there are.
     fn sum_all<T: Equivalence + Copy + Default>(&self, values: &mut [T]) {
         if self.count() == 1 {
             return;
         }
-        let root = self.world.process_at_rank(0);
-        if self.is_leader() {
-            let mut total = vec![T::default(); values.len()];
-            root.reduce_into_root(&*values, &mut total[..], SystemOperation::sum());
-            values.copy_from_slice(&total);
-        } else {
-            root.reduce_into(&*values, SystemOperation::sum());
-        }
-        root.broadcast_into(values);
+        let share = values.len().div_ceil(self.count());
+        let mut all = values.to_vec();
+        all.resize(share * self.count(), T::default());
+        let mut own = vec![T::default(); share];
+        self.world.reduce_scatter_block_into(&all[..], &mut own[..], SystemOperation::sum());
+        self.world.all_gather_into(&own[..], &mut all[..]);
+        values.copy_from_slice(&all[..values.len()]);
     }
 }
 
