@@ -77,6 +77,22 @@ fn a_request_names_one_of_a_models_languages() {
     }
     assert!(alike(&found, &french));
 
+    // A file is named after its language, and so is what the signature describes.
+    let translated = ["de", "fr"].map(|target| {
+        let path = format!("/v1/files?name=talk.en&target={target}&beam=1");
+        let answer = server.request("POST", &path, &[("Content-Type", "text/plain")], b"it is.");
+        assert_eq!(answer.status, 200, "{answer:?}");
+        let named = format!("talk.{target}");
+        assert!(answer.head.contains(&named), "{}", answer.head);
+        let signature = server.post("/v1/translate", &body(target)).json()["signature"].clone();
+        assert!(signature.as_str().unwrap().contains(&format!("|target:{target}|")));
+        signature
+    });
+    assert_ne!(translated[0], translated[1]);
+    let described = server.get("/openapi.json").json();
+    let targets = &described["components"]["schemas"]["TranslateRequest"]["properties"]["target"];
+    assert_eq!(targets["enum"], json!(["de", "fr", null]));
+
     let languages = server.get("/languages").json();
     assert_eq!(languages[0]["code"], "en");
     assert_eq!(languages[0]["targets"], json!(["de", "fr"]));

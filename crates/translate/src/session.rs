@@ -97,6 +97,11 @@ impl Translator {
         Ok(Session { language: Some(language), ..self.session(context)? })
     }
 
+    /// The code of the language that a document is translated into, if the model has several.
+    pub fn language_of(&self, session: &Session) -> Option<&str> {
+        session.language.and_then(|id| self.target_languages().code(id))
+    }
+
     /// Translates the next sentences of a document. If that fails, the session is unchanged.
     pub fn translate_next<S: AsRef<str>>(
         &self,

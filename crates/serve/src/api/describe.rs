@@ -95,18 +95,18 @@ pub fn description() -> Value {
 /// The same with the models, languages and limits of this server, so that clients can offer them.
 pub(crate) fn description_of(models: &Models, limits: &Limits) -> Value {
     let mut description = description();
-    let all = |of: fn(&Served) -> &str| -> Vec<Value> {
+    let all = |of: fn(&Served) -> Vec<&str>| -> Vec<Value> {
         let mut values: Vec<Value> = Vec::new();
-        for value in models.iter().map(of).map(Value::from) {
+        for value in models.iter().flat_map(of).map(Value::from) {
             if !values.contains(&value) {
                 values.push(value);
             }
         }
         values
     };
-    let names = all(|model| &model.name);
-    let sources = all(|model| model.languages().0);
-    let targets = all(|model| model.languages().1);
+    let names = all(|model| vec![&model.name]);
+    let sources = all(|model| vec![model.languages().0]);
+    let targets = all(Served::targets);
     let context = models.iter().map(Served::context_size).max();
     let or = |values: &[Value], more: Value| [values, &[more]].concat();
 

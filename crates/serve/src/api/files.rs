@@ -180,8 +180,9 @@ pub(crate) async fn translate(
     let orders = documents.iter().map(order).collect();
     let allowed = app.settings.limits.file_deadline;
     let mut work = Work::begin(&app, &plan, orders, allowed).await?;
-    let name = translated_name(&name, app.models.get(model).languages().1, parsed.ending());
-    let signature = app.signature(&plan, start.context_size());
+    let target = app.target(model, &start);
+    let name = translated_name(&name, &target, parsed.ending());
+    let signature = app.signature(&plan, &start);
     if is_streamed {
         let patience = app.settings.limits.stall;
         return Ok(stream::answer(patience, async move |events| {

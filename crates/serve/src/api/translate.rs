@@ -102,7 +102,7 @@ impl Answering {
             options: plan.options.clone(),
             sources: brought.counted.sentences.clone(),
             text: brought.text.clone(),
-            signature: app.signature(plan, session.context_size()),
+            signature: app.signature(plan, session),
         }
     }
 

@@ -218,16 +218,25 @@ impl App {
         session.map_err(|error| ApiError::new(Code::Invalid, error.to_string()))
     }
 
+    /// The language that a document is translated into.
+    pub fn target(&self, model: usize, session: &Session) -> String {
+        let served = self.models.get(model);
+        let chosen = served.translator.language_of(session);
+        chosen.unwrap_or_else(|| served.languages().1).to_owned()
+    }
+
     /// Describes everything that a translation depends on.
-    pub fn signature(&self, plan: &RequestPlan, context: usize) -> String {
+    pub fn signature(&self, plan: &RequestPlan, session: &Session) -> String {
         let (hash, settings) = (self.models.get(plan.model).translator.hash(), &plan.settings);
         format!(
-            "abridge:{}|model:{}|beam:{}|length_penalty:{}|max_length:{}|context:{context}",
+            "abridge:{}|model:{}|target:{}|beam:{}|length_penalty:{}|max_length:{}|context:{}",
             env!("CARGO_PKG_VERSION"),
             hash.get(..16).unwrap_or(hash),
+            self.target(plan.model, session),
             settings.beam,
             settings.length_penalty,
             settings.max_length,
+            session.context_size(),
         )
     }
 }
