@@ -43,7 +43,10 @@ pub fn average(run: &Path, choice: Choice, out: &Path) -> Result<Vec<u64>> {
             count
         }
     };
-    if wanted == 0 || found.len() < wanted {
+    if wanted == 0 {
+        return Err(Error::Recipe("0 checkpoints have no average; ask for at least 1".into()));
+    }
+    if found.len() < wanted {
         return Err(Error::Checkpoint(format!(
             "{}: {wanted} checkpoints were requested, but {} exist; checkpoints.keep and \
              checkpoints.keep_best in the recipe set how many are kept",

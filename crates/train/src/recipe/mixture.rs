@@ -100,19 +100,22 @@ impl PhaseRecipe {
             return Ok(names.iter().map(weight).collect());
         }
         let manifest = data.manifest();
-        let corpora = &manifest.recipe.corpora;
-        let weights: Vec<f64> = corpora
-            .iter()
-            .filter(|corpus| names.contains(&corpus.name.as_str()))
-            .filter_map(|corpus| corpus.weight)
-            .collect();
-        if self.temperature.is_none() && !weights.is_empty() && weights.len() == names.len() {
+        let weight = |name: &&str| {
+            let corpus = manifest.recipe.corpora.iter().find(|corpus| corpus.name == **name);
+            corpus.and_then(|corpus| corpus.weight)
+        };
+        let weights: Option<Vec<f64>> = names.iter().map(weight).collect();
+        if let Some(weights) = weights.filter(|_| self.temperature.is_none()) {
             return Ok(weights);
         }
-        let trained = manifest.splits.iter().filter(|split| split.name.ends_with("train"));
-        let sizes: Vec<usize> = trained
-            .map(|split| split.target.as_ref().map_or(0, |side| side.tokens) + split.sentences)
-            .collect();
+        let size = |name: &&str| {
+            let split = train_split(name);
+            let split = manifest.splits.iter().find(|found| found.name == split);
+            split.map_or(0, |split| {
+                split.target.as_ref().map_or(0, |side| side.tokens) + split.sentences
+            })
+        };
+        let sizes: Vec<usize> = names.iter().map(size).collect();
         Ok(Mixture::by_size(&sizes, self.temperature.unwrap_or(1.0)))
     }
 }
@@ -139,12 +142,17 @@ impl TrainRecipe {
             }
         }
         let corpora = names.into_iter().map(|name| {
-            let split = if name.is_empty() { "train".into() } else { format!("{name}/train") };
-            Ok((name, data.split(&split)?))
+            let split = data.split(&train_split(&name))?;
+            Ok((name, split))
         });
         let corpora = corpora.collect::<Result<Vec<_>>>()?;
         Ok(Sampler::new(corpora, mixture, self.batch_settings(config))?)
     }
+}
+
+/// The training split of a corpus; the only corpus has no name.
+fn train_split(corpus: &str) -> String {
+    if corpus.is_empty() { "train".into() } else { format!("{corpus}/train") }
 }
 
 fn wrong(problem: &str) -> Error {
