@@ -179,20 +179,19 @@ impl Inspection {
             )));
         }
         let inner = work::run(py, progress, |link| {
-            let targets = match targets {
-                Some(targets) => targets,
-                None => {
-                    let control = Control { stop: Some(&link.stop), ..Control::default() };
-                    let mut found = Vec::with_capacity(sources.len());
-                    let mut take = |_, translation: Translation| -> anyhow::Result<()> {
-                        found.push(translation.into_text());
-                        Ok(())
-                    };
-                    let how = DocumentSettings { context: None, known: &[], control };
-                    let documents = std::slice::from_ref(&sources);
-                    translator.inner.translate_in_order(documents, settings, &how, &mut take)?;
-                    found
-                }
+            let targets = if let Some(targets) = targets {
+                targets
+            } else {
+                let control = Control { stop: Some(&link.stop), ..Control::default() };
+                let mut found = Vec::with_capacity(sources.len());
+                let mut take = |_, translation: Translation| -> anyhow::Result<()> {
+                    found.push(translation.into_text());
+                    Ok(())
+                };
+                let how = DocumentSettings { context: None, known: &[], control };
+                let documents = std::slice::from_ref(&sources);
+                translator.inner.translate_in_order(documents, settings, &how, &mut take)?;
+                found
             };
             let pairs = sources.into_iter().zip(targets);
             let segments = pairs.map(|(source, target)| Segment::pair(source, target));

@@ -6,7 +6,7 @@ use abridge_experiments::validation::Measure;
 use abridge_model::DeviceKind;
 use abridge_train::{Ending, Options, RunPaths, TrainRecipe, Training, Validator};
 use pyo3::prelude::*;
-use pyo3::types::PyMapping;
+use pyo3::types::{PyMapping, PyMappingMethods};
 
 use crate::errors::exception;
 use crate::values::to_json;
@@ -103,7 +103,7 @@ pub fn train(
 /// Changes as `key=value`, in TOML's spelling.
 fn changes(settings: Option<&Bound<'_, PyMapping>>) -> PyResult<Vec<String>> {
     let mut all = Vec::new();
-    for item in settings.map(|settings| settings.items()).transpose()?.into_iter().flatten() {
+    for item in settings.map(PyMappingMethods::items).transpose()?.into_iter().flatten() {
         let (key, value): (String, Bound<'_, PyAny>) = item.extract()?;
         let value = to_json(&key, &value)?;
         all.push(format!("{key}={value}"));
