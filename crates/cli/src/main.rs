@@ -35,6 +35,7 @@ struct Cli {
 enum Command {
     Average(commands::average::Average),
     Bench(commands::bench::Bench),
+    Compare(commands::compare::Compare),
     Completions(commands::completions::Completions),
     Contrast(Box<commands::contrast::Contrast>),
     #[command(name = "ctxpro")]
@@ -91,6 +92,7 @@ fn run() -> ExitCode {
     exit::code(match cli.command {
         Command::Average(command) => command.run(),
         Command::Bench(command) => command.run(),
+        Command::Compare(command) => command.run(),
         Command::Completions(command) => command.run(Cli::command()),
         Command::Contrast(command) => command.run(),
         Command::CtxPro(command) => command.run(),

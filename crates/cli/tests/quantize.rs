@@ -55,6 +55,16 @@ fn invalid_requests_are_refused_with_a_remedy() {
     quantize("model", "int4", "other").code(1).stderr(contains("int8, f16"));
     quantize("model", "f32", "other").code(1).stderr(contains("choose int8 or f16"));
     quantize("nowhere", "int8", "other").code(4).stderr(contains("model directory"));
+    let noted = |note: &str, out: &str| {
+        let arguments = ["quantize", "--model", "model", "--to", "int8", "--note", note, out];
+        abridge(path).args(arguments).assert()
+    };
+    noted("commit=1a2b", "noted").success();
+    let manifest = fs::read_to_string(path.join("noted/MANIFEST.json")).unwrap();
+    assert!(manifest.contains("\"commit\": \"1a2b\""), "{manifest}");
+    noted("commit", "other").code(1).stderr(contains("not a note"));
+    noted("languages=xx", "other").code(1).stderr(contains("another name"));
+    noted("precision=xx", "other").code(1).stderr(contains("another name"));
     assert!(!path.join("smaller").exists() && !path.join("other").exists());
 
     let weights = path.join("small/model.safetensors");

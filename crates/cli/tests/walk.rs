@@ -231,7 +231,7 @@ fn mistakes_have_their_own_exit_codes() {
         .args(["translate", "--model", "nowhere", "text.en"])
         .assert()
         .code(4)
-        .stderr(contains("nowhere").and(contains("is this a model directory?")));
+        .stderr(contains("nowhere").and(contains("no such model directory")));
     abridge(folder.path())
         .args(["translate", "--model", "nowhere", "absent.en"])
         .assert()

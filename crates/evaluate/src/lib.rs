@@ -10,6 +10,7 @@ mod contrast;
 mod controls;
 mod ctxpro;
 mod cxmi;
+mod difference;
 mod documents;
 mod edit_distance;
 mod examples;
@@ -48,6 +49,7 @@ pub use ctxpro::{
 pub use cxmi::{
     CxmiReport, CxmiSettings, Gain, SentenceGain, WordGain, cxmi, cxmi_sentences, documents_hash,
 };
+pub use difference::{Compared, compare_words};
 pub use documents::{DocumentLines, Documents};
 pub use examples::{
     PronounExample, PronounTranslation, examples_page, examples_summary, examples_text,

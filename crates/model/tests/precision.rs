@@ -67,7 +67,7 @@ fn a_directory_is_a_quarter_or_half_the_size_and_keeps_the_other_files() {
     let original = directory(&folder.path().join("model"));
     for (precision, most) in [(WeightPrecision::Int8, 0.30), (WeightPrecision::Half, 0.53)] {
         let path = folder.path().join(precision.to_string());
-        let quantised = original.quantise(precision, &path).unwrap();
+        let quantised = original.quantise(precision, &path, []).unwrap();
         let share = quantised.weights_size() as f64 / original.weights_size() as f64;
         assert!(share < most, "{precision}: {share}");
         assert_eq!(quantised.precision().unwrap(), precision);

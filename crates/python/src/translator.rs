@@ -7,7 +7,7 @@ use std::time::Duration;
 use abridge_base::files::Outputs;
 use abridge_corpus::{Input, read};
 use abridge_model::DeviceKind;
-use abridge_translate::{BeamSettings, Control, DocumentSettings};
+use abridge_translate::{BeamSettings, Control, DocumentSettings, InstalledModels};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyIterator, PyString};
 
@@ -19,6 +19,9 @@ use crate::translation::{Found, Translation};
 use crate::{scores, search, values, work};
 
 /// A model directory, ready to translate and to score. Safe to use from several threads.
+///
+/// The path is that of a model directory, or the name of an installed model; by default the built-in
+/// English-German model.
 ///
 /// >>> translator = abridge.Translator("model", threads=2)
 /// >>> for translation in translator.translate(["The lamp is old.", "It is broken."]):
@@ -36,10 +39,10 @@ pub struct Translator {
 #[pymethods]
 impl Translator {
     #[new]
-    #[pyo3(signature = (path, *, to=None, threads=None, device="cpu"))]
+    #[pyo3(signature = (path=None, *, to=None, threads=None, device="cpu"))]
     fn new(
         py: Python<'_>,
-        path: PathBuf,
+        path: Option<PathBuf>,
         to: Option<&str>,
         threads: Option<usize>,
         device: &str,
@@ -49,15 +52,17 @@ impl Translator {
         }
         let device: DeviceKind =
             device.parse().map_err(|error: abridge_model::Error| exception(&error.into()))?;
-        let inner = work::run(py, None, |_| {
+        let (path, inner) = work::run(py, None, |_| {
+            let path = InstalledModels::locate(path.as_deref())?;
             let mut translator = abridge_translate::Translator::open(&path, &device.open()?)?;
             if let Some(to) = to {
                 translator = translator.towards(to)?;
             }
-            Ok(match threads {
+            let translator = match threads {
                 Some(threads) => translator.with_threads(threads)?,
                 None => translator,
-            })
+            };
+            Ok((path, translator))
         })?;
         Ok(Self { inner: Arc::new(inner), path })
     }

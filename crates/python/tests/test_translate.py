@@ -184,3 +184,14 @@ def test_a_model_says_what_it_is(translator: abridge.Translator, model: pathlib.
     assert translator.languages == ("en", "de")
     assert len(translator.hash) == 64 and str(translator.path) == str(model)
     assert "Translator" in repr(translator)
+
+
+def test_the_built_in_model_needs_no_path(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ABRIDGE_MODELS", str(tmp_path))
+    translator = abridge.Translator()
+    assert translator.languages == ("en", "de")
+    assert tmp_path in translator.path.parents
+    assert "Vielen Dank" in translator.translate(["Thank you very much."])[0].text
+    assert abridge.Translator("en-de").hash == translator.hash
+    with pytest.raises(abridge.ModelError, match="no such model directory or installed model"):
+        abridge.Translator("xx-yy")

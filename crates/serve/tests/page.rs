@@ -68,6 +68,17 @@ fn a_reader_translates_inspects_compares_and_downloads() {
     let is_asked = browser.run("return document.getElementById('key').offsetParent !== null");
     assert_eq!(is_asked, json!(false), "no key is required");
 
+    // The page opens with an example that gives way to another text.
+    let text = "return document.getElementById('text').value";
+    assert!(browser.run(text).as_str().unwrap().contains("It is warm."));
+    let is_compared = "return document.getElementById('compare').checked";
+    assert_eq!(browser.run(is_compared), json!(true));
+    let selected = "const t = document.getElementById('text'); t.focus(); \
+                    return t.selectionStart === 0 && t.selectionEnd === t.value.length";
+    assert_eq!(browser.run(selected), json!(true), "what is typed replaces it");
+    browser.run("document.getElementById('text').value = ''");
+    browser.click("#compare");
+
     // Nothing to translate yet.
     browser.click("#translate");
     let problem = "return document.getElementById('problem').textContent";
@@ -281,7 +292,7 @@ fn a_key_is_required_and_used() {
     browser.type_into("#key", key);
     browser.click("#use-key");
     browser.wait("return document.querySelectorAll('#model option').length === 2");
-    browser.type_into("#text", "It is.");
+    browser.run("document.getElementById('text').value = 'It is.'");
     browser.click("#translate");
     wait_until_done(&browser);
     let rows: Vec<Value> = browser.run(ROWS).as_array().unwrap().clone();

@@ -23,9 +23,6 @@ impl Training {
         if let Some(loss) = state.best_loss {
             provenance.insert("valid loss".to_owned(), loss.to_string());
         }
-        if let Some(from) = &state.origin.from {
-            provenance.insert("from".to_owned(), from.clone());
-        }
         let output = begin_model(out)?;
         write_model(self.path(), &self.best_model()?, &state.origin, provenance, output)
     }
@@ -48,6 +45,10 @@ pub fn write_model(
 ) -> Result<()> {
     let (source, target, languages) = tokenizers(run)?;
     provenance.insert("languages".to_owned(), languages);
+    provenance.insert("recipe".to_owned(), origin.recipe_hash());
+    if let Some(from) = &origin.from {
+        provenance.insert("from".to_owned(), from.clone());
+    }
     // If the model below is missing, both are written as one model.
     if let Some(Ok(below)) = origin.below() {
         provenance = below.below_a_memory(output.path(), provenance);

@@ -70,6 +70,12 @@ impl Origin {
         })
     }
 
+    /// The hash of all settings that decide what is learned.
+    pub fn recipe_hash(&self) -> String {
+        let settings = self.recipe.iter().map(|(name, value)| format!("{name} = {value}\n"));
+        abridge_base::hash::of_bytes(settings.collect::<String>())
+    }
+
     /// Whether the model that the run started from is frozen, and a memory on top of it is trained.
     pub fn leaves_base(&self) -> bool {
         let train = self.recipe.get("optimisation.train");

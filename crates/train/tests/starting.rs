@@ -127,7 +127,7 @@ fn only_the_memory_is_trained_on_a_frozen_model() {
     assert!(whole(&beside) == before);
     // Quantising writes both as one model.
     let int8 = folder.path().join("int8");
-    ModelDirectory::open(&beside).unwrap().quantise(WeightPrecision::Int8, &int8).unwrap();
+    ModelDirectory::open(&beside).unwrap().quantise(WeightPrecision::Int8, &int8, []).unwrap();
     assert!(ModelDirectory::open(&int8).unwrap().below().is_none());
     let away = folder.path().join("far/away/memory");
     fs::create_dir_all(away.parent().unwrap()).unwrap();

@@ -15,6 +15,8 @@ use abridge_translate::Translator;
 use anyhow::ensure;
 use clap::Args;
 
+use super::model::ModelArgument;
+
 /// Measures how much more probable context makes the reference (CXMI).
 ///
 /// For every sentence with preceding sentences: log p(reference | source, context) minus
@@ -26,9 +28,8 @@ use clap::Args;
   abridge cxmi --model runs/grouping/model --source test.en --reference test.de --context-size 1,2,3
   abridge cxmi --model runs/grouping/model --source test.en --reference test.de --json | jq .cxmi.score")]
 pub struct Cxmi {
-    /// A model directory.
-    #[arg(long, value_name = "DIR")]
-    model: PathBuf,
+    #[command(flatten)]
+    model: ModelArgument,
     /// The source text.
     #[arg(long, short, value_name = "SRC")]
     source: PathBuf,
@@ -83,12 +84,13 @@ impl Cxmi {
             ..Input::new(&self.source)
         })?;
         let furthest = self.context_sizes.iter().copied().max();
-        let translator = super::open_at(&self.model, self.device, furthest, self.to.as_deref())?;
+        let model = self.model.directory(false)?;
+        let translator = super::open_at(&model, self.device, furthest, self.to.as_deref())?;
         let most = translator.model().config().context_size;
         ensure!(
             most > 0,
             "{} uses no context; CXMI needs a model that can use context",
-            self.model.display()
+            self.model.name()
         );
         let sizes = if self.context_sizes.is_empty() { &[most][..] } else { &self.context_sizes };
         for &size in sizes {

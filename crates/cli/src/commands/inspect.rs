@@ -12,6 +12,8 @@ use anyhow::{Context, ensure};
 use clap::Args;
 use indicatif::ProgressBar;
 
+use super::model::ModelArgument;
+
 /// Shows what the memory keeps of each sentence, and which earlier words decided its translation.
 ///
 /// For a model with groups, a grid of tokens against groups is shaded by weight: in Latent Grouping
@@ -27,9 +29,8 @@ use indicatif::ProgressBar;
   abridge inspect --model demo/models/grouping talk.en --target talk.de
   abridge inspect --model demo/models/grouping demo/data/text/train.en --statistics")]
 pub struct Inspect {
-    /// A model directory.
-    #[arg(long, value_name = "DIR")]
-    model: PathBuf,
+    #[command(flatten)]
+    model: ModelArgument,
     /// Documents in any format that `abridge translate` reads.
     input: PathBuf,
     /// Translations to look at instead of the model's own.
@@ -110,7 +111,8 @@ impl Inspect {
         };
         let corpus = read(&Input { docids: self.docids.clone(), format: self.format, ..input })?;
         let outputs = self.outputs()?;
-        let inspector = Inspector::new(super::open(&self.model, self.device, self.to.as_deref())?);
+        let model = self.model.directory(false)?;
+        let inspector = Inspector::new(super::open(&model, self.device, self.to.as_deref())?);
         if self.statistics {
             return self.count(&inspector, &corpus.documents);
         }
@@ -128,7 +130,10 @@ impl Inspect {
     /// The output files, checked before the work.
     fn outputs(&self) -> anyhow::Result<Pictures> {
         let mut outputs = Outputs::new();
-        outputs.reading(&self.model).reading(&self.input);
+        outputs.reading(&self.input);
+        if let Some(model) = self.model.given() {
+            outputs.reading(model);
+        }
         for input in self.target.iter().chain(&self.docids) {
             outputs.reading(input);
         }
@@ -165,7 +170,7 @@ impl Inspect {
 
     fn write(&self, documents: &[InspectedDocument], to: &Pictures) -> anyhow::Result<()> {
         let sentences = || documents.iter().flat_map(|document| &document.sentences);
-        let label = format!("what {} keeps of {}", self.model.display(), self.input.display());
+        let label = format!("what {} keeps of {}", self.model.name(), self.input.display());
         if to.svg.is_some() || to.png.is_some() {
             let pictures: Vec<Svg> = sentences().map(InspectedSentence::draw).collect();
             let picture = Svg::stacked(&pictures, 24.0).standalone(&label);
@@ -177,7 +182,7 @@ impl Inspect {
             }
         }
         if let Some(file) = &to.html {
-            let model = self.model.display().to_string();
+            let model = self.model.name();
             file.write(InspectedDocument::page(documents, &model).as_bytes())?;
         }
         let mut out = std::io::stdout().lock();
@@ -210,7 +215,7 @@ impl Inspect {
         let mut all = Vec::with_capacity(sentences.len());
         for part in sentences.chunks(PART) {
             let groups = inspector.groups(part)?.with_context(|| {
-                format!("{} has no groups: only grouping and selecting do", self.model.display())
+                format!("{} has no groups: only grouping and selecting do", self.model.name())
             })?;
             all.extend(groups);
             bar.inc(part.len() as u64);

@@ -3,6 +3,7 @@
 pub mod average;
 pub mod bench;
 mod comet;
+pub mod compare;
 pub mod completions;
 pub mod contrast;
 pub mod ctxpro;
@@ -13,6 +14,7 @@ pub mod examples;
 pub mod import;
 pub mod inspect;
 pub mod man;
+mod model;
 pub mod models;
 pub mod practice;
 pub mod prepare;
@@ -53,6 +55,7 @@ fn open_at(
     context: Option<usize>,
     to: Option<&str>,
 ) -> anyhow::Result<Translator> {
+    let model = &model::directory(model)?;
     let mut translator = Translator::open_at(model, &device.open()?, context)?;
     if let Some(to) = to {
         translator =

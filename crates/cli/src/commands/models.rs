@@ -1,18 +1,28 @@
-//! `abridge models`: the presets and how large they are.
+//! `abridge models`: the presets and how large they are, or the models that are installed.
 
 use std::io::Write;
 
+use abridge_model::weights::ModelDirectory;
 use abridge_model::{DeviceKind, ModelSize, Preset};
+use abridge_translate::InstalledModels;
 use burn::module::Module;
 use clap::Args;
 
-/// Lists the ten models of the paper with their number of parameters.
+/// Lists the ten models of the paper with their number of parameters, or the models that are
+/// installed.
+///
+/// A model directory in the folder of installed models can be named without its path: `--model NAME`.
+/// That folder is `$ABRIDGE_MODELS` or, where it is not set, `~/.local/share/abridge/models`.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   abridge models
+  abridge models --installed
   abridge models --size small --source-vocabulary 8000 --target-vocabulary 8000
   abridge models --config grouping > config.toml")]
 pub struct Models {
+    /// Lists the models that are built in or installed instead.
+    #[arg(long, conflicts_with_all = ["size", "source_vocabulary", "target_vocabulary", "context_size", "config"])]
+    installed: bool,
     /// The size of the network: base (the paper's), small or tiny.
     #[arg(long, alias = "width", default_value = "base", value_parser = super::parse::<ModelSize>)]
     size: ModelSize,
@@ -34,6 +44,9 @@ impl Models {
     /// Prints the table, or one configuration.
     pub fn run(&self) -> anyhow::Result<()> {
         let mut out = std::io::stdout().lock();
+        if self.installed {
+            return list_installed(&mut out);
+        }
         let config_of = |preset: Preset| {
             let (source, target) = (self.source_vocabulary, self.target_vocabulary);
             preset.config(self.size, source, target, self.context_size)
@@ -68,6 +81,32 @@ impl Models {
         )?;
         Ok(())
     }
+}
+
+/// Prints the models that can be named without their path.
+fn list_installed(out: &mut impl Write) -> anyhow::Result<()> {
+    let models = InstalledModels::of_user()?;
+    for model in models.list() {
+        // Where a built-in model has not been used yet, this unpacks it.
+        let place = models.find(&model.name)?;
+        let what = match ModelDirectory::open(&place) {
+            Ok(directory) => describe(&directory),
+            Err(error) => format!("cannot be used: {error}"),
+        };
+        let built_in = if model.is_built_in { ", built in" } else { "" };
+        writeln!(out, "{:<16} {what}{built_in}\n{:<16} {}", model.name, "", place.display())?;
+    }
+    writeln!(out, "\nmodel directories in {} can be named like these", models.folder().display())?;
+    Ok(())
+}
+
+fn describe(directory: &ModelDirectory) -> String {
+    let config = directory.config();
+    let languages = directory.provenance().get("languages").map_or("", String::as_str);
+    let megabytes = directory.weights_size() as f64 / 1e6;
+    format!("{languages} {megabytes:.1} MB, context size {}", config.context_size)
+        .trim_start()
+        .to_owned()
 }
 
 fn kept(config: &abridge_model::ModelConfig) -> String {

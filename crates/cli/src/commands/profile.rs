@@ -129,7 +129,8 @@ impl Profile {
     fn configs(&self) -> anyhow::Result<Vec<(String, ModelConfig)>> {
         if let Some(path) = &self.model {
             let name = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned();
-            return Ok(vec![(name, ModelDirectory::open(path)?.config().clone())]);
+            let directory = ModelDirectory::open(&super::model::directory(path)?)?;
+            return Ok(vec![(name, directory.config().clone())]);
         }
         let presets: Vec<Preset> = match self.presets.as_str() {
             "all" => Preset::ALL.to_vec(),
@@ -148,7 +149,9 @@ impl Profile {
         device: &Device,
     ) -> anyhow::Result<ProfilePoint> {
         let model: Model = match &self.model {
-            Some(path) => config.load(&path.join("model.safetensors"), device)?,
+            Some(path) => {
+                config.load(&super::model::directory(path)?.join("model.safetensors"), device)?
+            }
             None => config.init(1, device)?,
         };
         let settings =

@@ -4,7 +4,7 @@ use std::io::Write;
 use std::path::PathBuf;
 
 use abridge_model::weights::{ModelDirectory, WeightPrecision};
-use anyhow::ensure;
+use anyhow::{bail, ensure};
 use clap::Args;
 
 /// Writes a model directory a quarter (int8) or half (f16) the size.
@@ -27,6 +27,9 @@ pub struct Quantize {
     /// The new precision of the weights: int8 or f16.
     #[arg(long, value_name = "PRECISION", value_parser = precision)]
     to: WeightPrecision,
+    /// A note for the manifest of the new model, for instance `commit=1a2b3c`; may be repeated.
+    #[arg(long = "note", value_name = "NAME=TEXT", value_parser = note)]
+    notes: Vec<(String, String)>,
     /// The model directory to write.
     output: PathBuf,
 }
@@ -40,10 +43,17 @@ fn precision(name: &str) -> Result<WeightPrecision, String> {
     }
 }
 
+fn note(text: &str) -> Result<(String, String), String> {
+    match text.split_once('=') {
+        Some((name, text)) if !name.is_empty() => Ok((name.to_owned(), text.to_owned())),
+        _ => Err(format!("`{text}` is not a note like commit=1a2b3c")),
+    }
+}
+
 impl Quantize {
     /// Reads, rounds and writes.
     pub fn run(&self) -> anyhow::Result<()> {
-        let model = ModelDirectory::open(&self.model)?;
+        let model = ModelDirectory::open(&super::model::directory(&self.model)?)?;
         let present = model.precision()?;
         ensure!(
             present == WeightPrecision::Single,
@@ -51,7 +61,13 @@ impl Quantize {
              directory that it was made from",
             self.model.display()
         );
-        let quantised = model.quantise(self.to, &self.output)?;
+        let is_taken = |name: &str| {
+            model.provenance().contains_key(name) || ["precision", "made of"].contains(&name)
+        };
+        if let Some((taken, _)) = self.notes.iter().find(|(name, _)| is_taken(name)) {
+            bail!("the manifest has an entry `{taken}` already; give the note another name");
+        }
+        let quantised = model.quantise(self.to, &self.output, self.notes.iter().cloned())?;
         let (before, after) = (model.weights_size() as f64, quantised.weights_size() as f64);
         let mut out = std::io::stdout().lock();
         writeln!(

@@ -9,6 +9,8 @@ use abridge_model::DeviceKind;
 use abridge_translate::{Score, ScoreRequest, Translator};
 use anyhow::ensure;
 use clap::Args;
+
+use super::model::ModelArgument;
 use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::json;
 
@@ -24,9 +26,8 @@ use serde_json::json;
   abridge score --model runs/grouping/model talk.jsonl
   abridge score --model runs/grouping/model talk.en talk.de --json")]
 pub struct ScoreArguments {
-    /// A model directory.
-    #[arg(long, value_name = "DIR")]
-    model: PathBuf,
+    #[command(flatten)]
+    model: ModelArgument,
     /// The source text.
     source: PathBuf,
     /// Its translations, in the same format; none if the source file contains them.
@@ -61,7 +62,8 @@ impl ScoreArguments {
         let corpora = self.read()?;
         let first = &corpora[0];
         let candidates = candidates(&corpora)?;
-        let translator = super::open(&self.model, self.device, self.to.as_deref())?;
+        let model = self.model.directory(false)?;
+        let translator = super::open(&model, self.device, self.to.as_deref())?;
         let translator = match self.threads {
             Some(threads) => translator.with_threads(threads)?,
             None => translator,

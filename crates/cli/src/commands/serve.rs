@@ -18,6 +18,7 @@ use clap::Args;
 /// lets running requests finish; a second one ends the process at once.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
+  abridge serve
   abridge serve --model demo/models/grouping
   abridge serve --model en-de=models/en-de --model en-fr=models/en-fr --threads 8
   abridge serve --model models/en-de --listen 0.0.0.0:8080 --keys keys.txt
@@ -27,9 +28,9 @@ use clap::Args;
     -d '{\"sentences\": [\"The lamp is old.\", \"It is broken.\"]}'
   curl localhost:8080/v1/files?name=film.srt --data-binary @film.srt")]
 pub struct Serve {
-    /// A model directory, with or without a name; may be repeated. A request that names no model
-    /// gets the first.
-    #[arg(long = "model", value_name = "[NAME=]DIR", required = true)]
+    /// A model directory or an installed model, with or without a name; may be repeated. A request
+    /// that names no model gets the first. By default the built-in English-German model.
+    #[arg(long = "model", value_name = "[NAME=]MODEL")]
     models: Vec<String>,
     /// Where to listen. Addresses other than this machine's own need --keys or --insecure.
     #[arg(long, env = "ABRIDGE_LISTEN", value_name = "ADDRESS", default_value_t = ServeSettings::default().listen)]
@@ -241,12 +242,19 @@ impl Serve {
     }
 
     fn models(&self) -> anyhow::Result<Models> {
-        let mut models = Vec::with_capacity(self.models.len());
-        for given in &self.models {
-            let (name, directory) = match given.split_once('=') {
-                Some((name, directory)) => (Some(name.to_owned()), PathBuf::from(directory)),
-                None => (None, PathBuf::from(given)),
-            };
+        let mut named: Vec<(Option<String>, PathBuf)> = self
+            .models
+            .iter()
+            .map(|given| match given.split_once('=') {
+                Some((name, directory)) => (Some(name.to_owned()), directory.into()),
+                None => (None, given.into()),
+            })
+            .collect();
+        if named.is_empty() {
+            named.push((None, super::model::default(false)?));
+        }
+        let mut models = Vec::with_capacity(named.len());
+        for (name, directory) in named {
             let translator = super::open(&directory, self.device, None)?;
             let name = name.unwrap_or_else(|| match translator.languages() {
                 Some((source, target)) => format!("{source}-{target}"),

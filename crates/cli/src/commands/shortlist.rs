@@ -47,10 +47,11 @@ impl ShortlistArguments {
     /// Learns a translation lexicon and writes the directory.
     pub fn run(&self) -> anyhow::Result<()> {
         let output = ModelDirectory::begin_new(&self.output)?;
-        let model = ModelDirectory::open(&self.model)?;
+        let place = super::model::directory(&self.model)?;
+        let model = ModelDirectory::open(&place)?;
         let data = PreparedDirectory::open(&self.data)?;
         for (side, name) in [(Side::Source, "source"), (Side::Target, "target")] {
-            let tokenizer = Tokenizer::load(&self.model, name)?;
+            let tokenizer = Tokenizer::load(&place, name)?;
             if let Some(difference) = tokenizer.difference(&data.tokenizer(side)?) {
                 bail!(
                     "the {name} vocabulary of the model differs from that of {}: {difference}; \

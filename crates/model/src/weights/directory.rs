@@ -183,9 +183,16 @@ impl ModelDirectory {
 
     /// Writes the same model with weights in another precision, and all files beside them, into a
     /// new directory.
-    pub fn quantise(&self, precision: WeightPrecision, path: &Path) -> Result<Self> {
+    /// `notes` are added to its provenance.
+    pub fn quantise(
+        &self,
+        precision: WeightPrecision,
+        path: &Path,
+        notes: impl IntoIterator<Item = (String, String)>,
+    ) -> Result<Self> {
         let output = Self::begin_new(path)?;
         let mut provenance = below::of_both(self.provenance());
+        provenance.extend(notes);
         provenance.insert("precision".into(), precision.to_string());
         provenance.insert("made of".into(), self.weights_hash().into());
         let model = self.load(&Device::flex())?;

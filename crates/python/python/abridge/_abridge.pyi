@@ -190,7 +190,7 @@ class Inspection:
 class Translator:
     def __new__(
         cls,
-        path: _Path,
+        path: _Path | None = None,
         *,
         to: str | None = None,
         threads: int | None = None,

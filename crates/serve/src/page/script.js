@@ -8,6 +8,15 @@ const make = (tag, className, text) => {
   return element;
 };
 
+// What a page opens with where English can be translated with context: the second sentence of each
+// paragraph has a pronoun whose translation depends on the first.
+const EXAMPLE = `The report was published yesterday. It contains many interesting proposals.
+
+This is my coat. It is warm.
+
+The door is open. Please close it.
+`;
+
 let models = [];
 let file = null;
 let running = null; // AbortController of the translation in progress
@@ -62,6 +71,14 @@ async function loadModels() {
     return option;
   }));
   offerContext();
+  offerExample();
+}
+
+function offerExample() {
+  const [first] = models;
+  if ($("text").value || file || first?.source !== "en" || first.context_size === 0) return;
+  $("text").value = EXAMPLE;
+  $("compare").checked = true;
 }
 
 function offerContext() {
@@ -396,6 +413,8 @@ $("drop").addEventListener("drop", (event) => {
   if (event.dataTransfer.files[0]) choose(event.dataTransfer.files[0]);
 });
 $("model").addEventListener("change", offerContext);
+// The example gives way to the first text that is typed or pasted.
+$("text").addEventListener("focus", () => { if ($("text").value === EXAMPLE) $("text").select(); });
 $("form").addEventListener("submit", (event) => { event.preventDefault(); translate(); });
 $("text").addEventListener("keydown", (event) => {
   if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) translate();

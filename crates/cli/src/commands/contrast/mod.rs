@@ -19,6 +19,7 @@ use abridge_translate::Translator;
 use anyhow::Context;
 use clap::{Args, Subcommand};
 
+use super::model::ModelArgument;
 pub use text::{probability, table};
 
 /// The name of a candidate's score in signatures.
@@ -61,9 +62,8 @@ const DEFAULT_CONTROLS: &str = "none,random";
 pub struct Contrast {
     #[command(subcommand)]
     task: Option<Task>,
-    /// A model directory.
-    #[arg(long, value_name = "DIR", required = true)]
-    model: Option<PathBuf>,
+    #[command(flatten)]
+    model: ModelArgument,
     /// The contrastive set: ContraPro as JSON or text, the large English-French set, Bawden's.
     #[arg(long, value_name = "PATH", required = true)]
     set: Option<PathBuf>,
@@ -118,8 +118,9 @@ impl Contrast {
             return make.run();
         }
         self.check_outputs()?;
-        let model = self.model.as_deref().context("--model is missing")?;
-        let translator = super::open_at(model, self.device, self.context_size, self.to.as_deref())?;
+        let model = self.model.directory(false)?;
+        let translator =
+            super::open_at(&model, self.device, self.context_size, self.to.as_deref())?;
         let trained = translator.languages().map(|(source, target)| format!("{source}-{target}"));
         let pair = self.languages.clone().or_else(|| trained.clone());
         let pair = pair.unwrap_or_else(|| LANGUAGES.to_owned());
@@ -172,8 +173,8 @@ impl Contrast {
     fn check_outputs(&self) -> anyhow::Result<()> {
         let Some(scores) = &self.scores else { return Ok(()) };
         let mut outputs = Outputs::new();
-        let inputs = [&self.model, &self.set, &self.documents, &self.against];
-        for input in inputs.into_iter().flatten() {
+        let inputs = [&self.set, &self.documents, &self.against].map(Option::as_deref);
+        for input in inputs.into_iter().chain([self.model.given()]).flatten() {
             outputs.reading(input);
         }
         outputs.file(scores)?;

@@ -89,8 +89,10 @@ pub fn list(arguments: &Translate, inputs: &[PathBuf]) -> anyhow::Result<Vec<Lis
 /// Registers everything that is read, so that no translation overwrites it.
 pub fn reading(arguments: &Translate, found: &[Found]) -> Outputs {
     let mut outputs = Outputs::new();
-    outputs.reading(&arguments.model).reading_standard_input();
-    for path in found.iter().map(|found| &found.path).chain(&arguments.docids) {
+    outputs.reading_standard_input();
+    let model = arguments.model.given().into_iter();
+    let others = found.iter().map(|found| &found.path).chain(&arguments.docids);
+    for path in model.chain(others.map(PathBuf::as_path)) {
         outputs.reading(path);
     }
     outputs

@@ -17,6 +17,8 @@ use abridge_translate::{BeamSettings, Sampling, Translator};
 use anyhow::ensure;
 use clap::Args;
 
+use super::model::ModelArgument;
+
 /// Translates documents, each sentence with a memory of those before it.
 ///
 /// Reads lines (documents separated by blank lines, or named by a .docids file), SRT, WebVTT, JSON
@@ -35,9 +37,8 @@ use clap::Args;
   abridge translate --model runs/grouping/model talk.en --json --n-best 3 > talk.jsonl
   abridge translate --model runs/grouping/model talk.en --sample --top-k 20 --seed 7")]
 pub struct Translate {
-    /// A model directory.
-    #[arg(long, value_name = "DIR")]
-    model: PathBuf,
+    #[command(flatten)]
+    model: ModelArgument,
     /// The files to translate, or directories with all files below them; `-` or nothing is standard
     /// input.
     #[arg(value_name = "INPUT")]
@@ -174,8 +175,9 @@ impl Translate {
             let inputs = if from_stream { &standard[..] } else { &self.inputs[..] };
             files::read_all(self, inputs)?
         };
+        let model = self.model.directory(self.quiet)?;
         let translator =
-            super::open_at(&self.model, self.device, self.context_size, self.to.as_deref())?;
+            super::open_at(&model, self.device, self.context_size, self.to.as_deref())?;
         let translator = match self.threads {
             Some(threads) => translator.with_threads(threads)?,
             None => translator,
