@@ -12,7 +12,6 @@ use std::marker::PhantomData;
 use std::sync::OnceLock;
 
 use super::{ROWS, Tile};
-use crate::Instructions;
 
 /// Permission for one thread to use AMX; the tile registers stay configured until it is dropped.
 #[derive(Debug)]
@@ -54,7 +53,7 @@ thread_local! {
     static IS_TAKEN: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Whether the processor has bfloat16 tiles, and AVX-512 to fill them, and the system lets this
+/// Whether the processor has bfloat16 tiles, and AVX-512 BF16 to fill them, and the system lets this
 /// process use them.
 pub fn is_here() -> bool {
     static HERE: OnceLock<bool> = OnceLock::new();
@@ -64,9 +63,7 @@ pub fn is_here() -> bool {
     const TILE_REGISTERS: libc::c_long = 18;
     *HERE.get_or_init(|| {
         let wanted = BFLOAT16 | TILES;
-        if Instructions::here() != Instructions::Avx512
-            || __cpuid_count(7, 0).edx & wanted != wanted
-        {
+        if !super::avx512::is_here() || __cpuid_count(7, 0).edx & wanted != wanted {
             return false;
         }
         // SAFETY: a request to the kernel; it returns an error if it does not know the request,

@@ -1,16 +1,18 @@
 //! AVX-512 with bfloat16: on AMD processors since Zen 4, and on Intel processors since Cooper Lake.
 //!
 //! One instruction multiplies sixteen pairs of bfloat16 by sixteen others and adds both products of
-//! each pair to an `f32`: twice the work of an `f32` instruction of the same width.
+//! each pair to an `f32`: twice the work of an `f32` instruction of the same width. Another rounds 32
+//! numbers.
 
 use std::arch::x86_64::{
-    __m512, __m512bh, __m512i, _mm512_dpbf16_ps, _mm512_loadu_ps, _mm512_permutex2var_epi32,
-    _mm512_set1_epi32, _mm512_setzero_ps, _mm512_storeu_ps,
+    __m512, __m512bh, __m512i, _mm512_cvtne2ps_pbh, _mm512_dpbf16_ps, _mm512_loadu_ps,
+    _mm512_mul_ps, _mm512_permutex2var_epi32, _mm512_permutexvar_epi16, _mm512_set1_epi32,
+    _mm512_set1_ps, _mm512_setzero_ps, _mm512_storeu_ps,
 };
 use std::array::from_fn;
 use std::mem::transmute;
 
-use super::{ROWS, SIDE, Tile};
+use super::{DEPTH, ROWS, SIDE, Tile};
 use crate::Instructions;
 
 /// Rows whose sums stay in registers: with two registers per row, half of all registers. That is
@@ -74,6 +76,67 @@ pub unsafe fn add_products(
 fn as_bf16(words: [u32; ROWS]) -> __m512bh {
     // SAFETY: both types have the same size.
     unsafe { transmute(words) }
+}
+
+/// See [`super::Bf16Unit::round_row`].
+///
+/// # Safety
+/// The processor has the instructions.
+#[target_feature(enable = "avx512f,avx512bf16")]
+pub unsafe fn round_row(tiles: &mut [[Tile; 2]], row: usize, from: &[f32], scale: f32) {
+    let scale = _mm512_set1_ps(scale);
+    for (tiles, from) in tiles.iter_mut().zip(from.chunks(DEPTH)) {
+        // SAFETY: both types have the same size.
+        let [first, second]: [__m512; 2] = unsafe { transmute(padded::<DEPTH>(from)) };
+        let rounded =
+            _mm512_cvtne2ps_pbh(_mm512_mul_ps(scale, second), _mm512_mul_ps(scale, first));
+        // SAFETY: both types have the same size.
+        tiles[row / ROWS].0[row % ROWS] = unsafe { transmute::<__m512bh, [u32; ROWS]>(rounded) };
+    }
+}
+
+/// See [`super::Bf16Unit::round_pair`].
+///
+/// # Safety
+/// The processor has the instructions.
+#[target_feature(enable = "avx512f,avx512bw,avx512bf16")]
+pub unsafe fn round_pair<'a>(
+    tiles: impl Iterator<Item = &'a mut [Tile; 2]>,
+    row: usize,
+    first: &[f32],
+    second: &[f32],
+    scale: f32,
+) {
+    // The first sixteen values beside the other sixteen become pairs.
+    let order: [u16; DEPTH] = from_fn(|place| (place / 2 + place % 2 * ROWS) as u16);
+    // SAFETY: both types have the same size.
+    let order: __m512i = unsafe { transmute(order) };
+    let scale = _mm512_set1_ps(scale);
+    for (tiles, (first, second)) in tiles.zip(first.chunks(SIDE).zip(second.chunks(SIDE))) {
+        let halves = first.chunks(ROWS).zip(second.chunks(ROWS));
+        for (tile, (first, second)) in tiles.iter_mut().zip(halves) {
+            // SAFETY: both types have the same size.
+            let [first, second]: [__m512; 2] =
+                unsafe { transmute([padded::<ROWS>(first), padded::<ROWS>(second)]) };
+            let rounded =
+                _mm512_cvtne2ps_pbh(_mm512_mul_ps(scale, second), _mm512_mul_ps(scale, first));
+            // SAFETY: these types have the same size.
+            let pairs =
+                _mm512_permutexvar_epi16(order, unsafe { transmute::<__m512bh, __m512i>(rounded) });
+            // SAFETY: as above.
+            tile.0[row] = unsafe { transmute::<__m512i, [u32; ROWS]>(pairs) };
+        }
+    }
+}
+
+/// The same values, padded with zeros if there are too few.
+#[inline(always)]
+fn padded<const N: usize>(values: &[f32]) -> [f32; N] {
+    values.first_chunk().copied().unwrap_or_else(|| {
+        let mut padded = [0.0; N];
+        padded[..values.len()].copy_from_slice(values);
+        padded
+    })
 }
 
 /// Transposes a tile.

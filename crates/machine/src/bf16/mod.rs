@@ -135,12 +135,49 @@ impl Bf16Unit {
         }
     }
 
+    /// Rounds `scale` times a row of a matrix to row `row` of the given tiles, 32 values each; values
+    /// beyond the matrix are zero. To nearest, ties to even, and numbers too small for `f32`'s
+    /// normal range become zero.
+    ///
+    /// # Panics
+    /// If two tiles do not have that many rows.
+    #[inline]
+    #[cfg_attr(not(target_arch = "x86_64"), allow(unused_variables, reason = "never called"))]
+    pub fn round_row(&self, tiles: &mut [[Tile; 2]], row: usize, from: &[f32], scale: f32) {
+        match &self.0 {
+            // SAFETY: both kinds need AVX-512 BF16.
+            #[cfg(target_arch = "x86_64")]
+            _ => unsafe { avx512::round_row(tiles, row, from, scale) },
+        }
+    }
+
+    /// Rounds two rows of a matrix in the same way to pairs: those of every 32 columns go to row
+    /// `row` of the next two tiles.
+    ///
+    /// # Panics
+    /// If a tile does not have that many rows.
+    #[inline]
+    #[cfg_attr(not(target_arch = "x86_64"), allow(unused_variables, reason = "never called"))]
+    pub fn round_pair<'a>(
+        &self,
+        tiles: impl Iterator<Item = &'a mut [Tile; 2]>,
+        row: usize,
+        [first, second]: [&[f32]; 2],
+        scale: f32,
+    ) {
+        match &self.0 {
+            // SAFETY: both kinds need AVX-512 BF16.
+            #[cfg(target_arch = "x86_64")]
+            _ => unsafe { avx512::round_pair(tiles, row, first, second, scale) },
+        }
+    }
+
     /// Transposes a tile.
     #[inline]
     #[cfg_attr(not(target_arch = "x86_64"), allow(unused_variables, reason = "never called"))]
     pub fn transpose(&self, tile: &mut Tile) {
         match &self.0 {
-            // SAFETY: both kinds need AVX-512.
+            // SAFETY: both kinds need AVX-512 BF16.
             #[cfg(target_arch = "x86_64")]
             _ => unsafe { avx512::transpose(tile) },
         }
@@ -214,6 +251,39 @@ mod tests {
                     let expected = if column < SIDE { expected as f32 } else { 1.0 };
                     assert_eq!(sum, expected, "row {row}, column {column}");
                 }
+            }
+        }
+    }
+
+    #[test]
+    fn rounds_to_nearest_and_keeps_what_is_no_number() {
+        // Two bfloat16 are 1/128 apart here; a tie goes to the even one.
+        let cases = [
+            (1.0 + 0.4 / 128.0, 1.0),
+            (1.0 + 0.5 / 128.0, 1.0),
+            (1.0 + 1.5 / 128.0, 1.0 + 2.0 / 128.0),
+            (1.0 + 0.6 / 128.0, 1.0 + 1.0 / 128.0),
+            (f32::NEG_INFINITY, f32::NEG_INFINITY),
+            (f32::MAX, f32::INFINITY),
+        ];
+        let number = |half: u32| f32::from_bits(half << 16);
+        for unit in units() {
+            let mut tiles = [[Tile([[7; ROWS]; ROWS]); 2]];
+            for (value, expected) in cases {
+                unit.round_row(&mut tiles, 17, &[value / 2.0, f32::NAN, 1.0], 2.0);
+                let row = tiles[0][1].0[1];
+                assert_eq!(number(row[0] & 0xffff), expected, "{value}");
+                assert!(number(row[0] >> 16).is_nan());
+                assert_eq!([row[1], row[2]], [bits(2), 0], "nothing comes after the third value");
+                assert_eq!(tiles[0][0].0[1], [7; ROWS], "other rows stay unchanged");
+
+                let mut second = [1.0; 18];
+                second[17] = value;
+                unit.round_pair(tiles.iter_mut(), 3, [&[3.0; 18], &second], 1.0);
+                assert_eq!(tiles[0][0].0[3], [bits(3) | bits(1) << 16; ROWS]);
+                let row = tiles[0][1].0[3];
+                assert_eq!(number(row[1] >> 16), expected, "{value}");
+                assert_eq!([row[1] & 0xffff, row[2]], [bits(3), 0]);
             }
         }
     }

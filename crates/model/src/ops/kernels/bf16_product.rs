@@ -9,7 +9,6 @@ use std::ops::Range;
 
 use abridge_machine::bf16::{Bf16Unit, DEPTH, ROWS, SIDE, Tile};
 use abridge_machine::product::{Matrix, MatrixMut, Output, multiply};
-use abridge_machine::vectorised;
 use half::bf16;
 
 /// Values of the inner dimension that are multiplied at a time, so that 32 rows of one side stay in
@@ -53,13 +52,8 @@ fn on_tiles(
         for first in (0..a.columns()).step_by(STRETCH) {
             let stretch = first..a.columns().min(first + STRETCH);
             let keep = first > 0 || output == Output::Accumulate;
-            vectorised(
-                #[inline(always)]
-                || {
-                    fill(unit, left, a, scale, stretch.clone(), Across::Inner);
-                    fill(unit, right, b.transposed(), 1.0, stretch.clone(), Across::Outer);
-                },
-            );
+            fill(unit, left, a, scale, stretch.clone(), Across::Inner);
+            fill(unit, right, b.transposed(), 1.0, stretch.clone(), Across::Outer);
             let deep = stretch.len().div_ceil(DEPTH);
             for (left, row) in left.chunks_exact(deep).zip((0..).step_by(SIDE)) {
                 for (right, column) in right.chunks_exact(deep).zip((0..).step_by(SIDE)) {
@@ -95,7 +89,6 @@ enum Across {
 
 /// The tiles of `scale` times a matrix whose columns are the inner dimension: for every 32 rows those
 /// of the given columns. Values beyond the matrix are zero.
-#[inline(always)]
 fn fill(
     unit: &Bf16Unit,
     tiles: &mut Vec<Tiles>,
@@ -118,62 +111,27 @@ fn fill(
     let filled = if of.column_stride() == 1 {
         for row in 0..of.rows() {
             let from = &of.values()[row * of.row_stride()..][columns.clone()];
-            let tiles = &mut tiles[row / SIDE * deep..];
-            for (tiles, from) in tiles.iter_mut().zip(from.chunks(DEPTH)) {
-                let words = &mut tiles[row % SIDE / ROWS].0[row % ROWS];
-                let from: [f32; DEPTH] = padded(from);
-                for (pair, word) in words.iter_mut().enumerate() {
-                    *word = pair_of(scale * from[2 * pair], scale * from[2 * pair + 1]);
-                }
-            }
+            unit.round_row(&mut tiles[row / SIDE * deep..], row % SIDE, from, scale);
         }
         Across::Inner
     } else {
-        for (pair, column) in columns.clone().step_by(2).enumerate() {
-            let even = &of.values()[column * of.column_stride()..][..of.rows()];
-            let is_last = column + 1 == columns.end;
-            let odd =
-                if is_last { even } else { &of.values()[(column + 1) * of.column_stride()..] };
-            let parts = even.chunks(ROWS).zip(odd[..of.rows()].chunks(ROWS)).enumerate();
-            for (part, (even, odd)) in parts {
-                let (even, odd): ([f32; ROWS], [f32; ROWS]) = (padded(even), padded(odd));
-                let tiles = &mut tiles[part / 2 * deep + pair / ROWS];
-                let words = &mut tiles[part % 2].0[pair % ROWS];
-                for ((word, &even), &odd) in words.iter_mut().zip(&even).zip(&odd) {
-                    *word = pair_of(scale * even, if is_last { 0.0 } else { scale * odd });
-                }
+        // What the last column is paired with, if it is alone.
+        let zeros = vec![0.0; columns.len() % 2 * of.rows()];
+        let column = |column: usize| {
+            if column == columns.end {
+                return zeros.as_slice();
             }
+            &of.values()[column * of.column_stride()..][..of.rows()]
+        };
+        for (pair, first) in columns.clone().step_by(2).enumerate() {
+            let tiles = tiles.iter_mut().skip(pair / ROWS).step_by(deep);
+            unit.round_pair(tiles, pair % ROWS, [column(first), column(first + 1)], scale);
         }
         Across::Outer
     };
     if filled != across {
         tiles.iter_mut().flatten().for_each(|tile| unit.transpose(tile));
     }
-}
-
-/// The same values, padded with zeros if there are too few.
-#[inline(always)]
-fn padded<const N: usize>(values: &[f32]) -> [f32; N] {
-    values.first_chunk().copied().unwrap_or_else(|| {
-        let mut padded = [0.0; N];
-        padded[..values.len()].copy_from_slice(values);
-        padded
-    })
-}
-
-/// Two numbers in one word, the first in its lower half.
-#[inline(always)]
-fn pair_of(first: f32, second: f32) -> u32 {
-    bits(first) >> 16 | bits(second) & 0xffff_0000
-}
-
-/// The bits of a number, rounded to nearest in the upper half; without branches, so it vectorises.
-#[inline(always)]
-fn bits(value: f32) -> u32 {
-    let bits = value.to_bits();
-    // NaN stays NaN: the carry would turn it into a number.
-    let rounded = bits.wrapping_add(0x7fff + (bits >> 16 & 1));
-    if value.is_nan() { bits | 0x0040_0000 } else { rounded }
 }
 
 #[cfg(test)]
@@ -218,20 +176,6 @@ mod tests {
                 prop_assert!((ours - theirs).abs() < 1e-3, "{ours} {theirs}");
             }
         }
-
-        #[test]
-        fn rounds_as_the_half_crate_does(number: f32) {
-            let ours = bits(number) >> 16;
-            prop_assert_eq!(ours, u32::from(bf16::from_f32(number).to_bits()));
-        }
-    }
-
-    #[test]
-    fn nan_stays_nan() {
-        for nan in [f32::NAN, -f32::NAN, f32::from_bits(0x7f80_0001), f32::from_bits(0xffff_ffff)] {
-            assert!(f32::from_bits(bits(nan) & 0xffff_0000).is_nan(), "{:x}", nan.to_bits());
-        }
-        assert_eq!(bits(f32::INFINITY) & 0xffff_0000, f32::INFINITY.to_bits());
     }
 
     #[test]
@@ -259,8 +203,8 @@ mod tests {
                 for (one, other) in one.iter().flatten().zip(other.iter().flatten()) {
                     assert_eq!(one.0, other.0);
                 }
-                let pair =
-                    pair_of(values[5 * 40 + columns.start + 6], values[5 * 40 + columns.start + 7]);
+                let at = |place: usize| bf16::from_f32(values[5 * 40 + columns.start + place]);
+                let pair = u32::from(at(6).to_bits()) | u32::from(at(7).to_bits()) << 16;
                 let (row, word) = if across == Across::Inner { (5, 3) } else { (3, 5) };
                 assert_eq!(one[0][0].0[row][word], pair);
             }
