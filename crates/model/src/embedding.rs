@@ -1,5 +1,7 @@
 //! Embeddings of tokens and positions.
 
+use std::sync::Arc;
+
 use burn::module::{Module, Param};
 use burn::tensor::{Tensor, TensorData};
 
@@ -9,6 +11,7 @@ use crate::config::Positions;
 use crate::dropout::Dropout;
 use crate::init::{Init, Values};
 use crate::ops::indices;
+use crate::ops::kernels::weight_matrix::WeightMatrix;
 use crate::packed::Packed;
 use crate::tokens::PAD;
 
@@ -20,6 +23,9 @@ pub struct TokenEmbedding {
     scale: f64,
     #[module(skip)]
     positions: Positions,
+    /// The same table, packed for translation as a projection: its columns are the rows here.
+    #[module(skip)]
+    pub(crate) packed: Option<Arc<WeightMatrix>>,
 }
 
 impl TokenEmbedding {
@@ -29,6 +35,7 @@ impl TokenEmbedding {
             weight: init.parameter([vocabulary, config.width], values),
             scale: config.embedding_factor(),
             positions: config.positions,
+            packed: None,
         }
     }
 
@@ -51,15 +58,21 @@ impl TokenEmbedding {
         places: Vec<usize>,
         dropout: &mut Dropout,
     ) -> Tensor<2> {
-        let weight = self.weight.val();
-        let device = weight.device();
-        let width = weight.dims()[1];
+        let device = self.weight.lazy_device();
+        let [_, width] = self.weight.lazy_shape().dims();
         let tokens: Vec<Option<u32>> = tokens.collect();
-        let rows = indices(tokens.iter().map(|token| token.unwrap_or(PAD) as usize), &device);
+        let rows = tokens.iter().map(|token| token.unwrap_or(PAD) as usize);
         let furthest = places.iter().copied().max().unwrap_or(0);
         let table = self.positions.table(furthest + 1, width);
         let table = Tensor::from_data(TensorData::new(table, [furthest + 1, width]), &device);
-        let mut embedded = weight.select(0, rows) * self.scale;
+        let embeddings = if let Some(packed) = &self.packed {
+            let mut values = Vec::with_capacity(tokens.len() * width);
+            rows.for_each(|row| packed.append_column(row, &mut values));
+            Tensor::from_data(TensorData::new(values, [tokens.len(), width]), &device)
+        } else {
+            self.weight.val().select(0, indices(rows, &device))
+        };
+        let mut embedded = embeddings * self.scale;
         if tokens.contains(&None) {
             let there: Vec<f32> = tokens.iter().map(|t| f32::from(t.is_some())).collect();
             let there = TensorData::new(there, [tokens.len(), 1]);

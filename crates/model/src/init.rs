@@ -65,7 +65,7 @@ impl<'a> Init<'a> {
         bias: Values,
     ) -> crate::linear::Linear {
         let (weight, bias) = (self.parameter(shape, weight), self.parameter([shape[1]], bias));
-        crate::linear::Linear { weight, bias, products: self.products.clone() }
+        crate::linear::Linear { weight, bias, products: self.products.clone(), packed: None }
     }
 }
 

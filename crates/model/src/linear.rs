@@ -1,11 +1,14 @@
 //! The two smallest modules: a linear layer and a layer normalisation.
 
+use std::sync::Arc;
+
 use burn::module::{Module, Param};
 use burn::tensor::Tensor;
 
 use crate::config::Activation;
 use crate::dropout::DropoutMask;
 use crate::init::{Init, Values};
+use crate::ops::kernels::weight_matrix::WeightMatrix;
 use crate::ops::{self, Products};
 
 /// `x W + b`.
@@ -17,6 +20,9 @@ pub struct Linear {
     pub bias: Param<Tensor<1>>,
     #[module(skip)]
     pub(crate) products: Products,
+    /// The same weight and bias, packed for translation; then the parameters are not used.
+    #[module(skip)]
+    pub(crate) packed: Option<Arc<WeightMatrix>>,
 }
 
 impl Linear {
@@ -24,12 +30,19 @@ impl Linear {
     /// - x: `[rows, inputs]`
     /// - result: `[rows, outputs]`
     pub fn forward(&self, x: Tensor<2>) -> Tensor<2> {
-        ops::linear(x, self.weight.val(), self.bias.val(), None, &self.products)
+        self.product(x, None)
     }
 
     /// `activation(x W + b)`
     pub fn forward_activated(&self, x: Tensor<2>, activation: Activation) -> Tensor<2> {
-        ops::linear(x, self.weight.val(), self.bias.val(), Some(activation), &self.products)
+        self.product(x, Some(activation))
+    }
+
+    fn product(&self, x: Tensor<2>, activation: Option<Activation>) -> Tensor<2> {
+        if let Some(packed) = &self.packed {
+            return ops::packed_linear(x, packed, activation);
+        }
+        ops::linear(x, self.weight.val(), self.bias.val(), activation, &self.products)
     }
 
     /// [`Self::forward`] of `x`, whose value is known as `product`: see [`ops::linear_again`].

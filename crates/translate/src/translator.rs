@@ -10,7 +10,7 @@ use abridge_model::Model;
 use abridge_model::config::Context;
 use abridge_model::lean::LeanDecoder;
 use abridge_model::tokens::END;
-use abridge_model::weights::{ModelDirectory, WeightPrecision};
+use abridge_model::weights::{ModelDirectory, StoredIntegers, WeightPrecision};
 use burn::tensor::Device;
 
 use crate::settings::BeamSettings;
@@ -37,6 +37,25 @@ pub struct Translator {
     search: BeamSettings,
     /// Whether a multilingual model may translate sentences without a target language.
     leaves_language_open: bool,
+}
+
+/// A network as translation uses it.
+struct Network {
+    model: Model,
+    lean: Option<Arc<LeanDecoder>>,
+    precision: WeightPrecision,
+}
+
+impl Network {
+    fn new(model: Model, precision: WeightPrecision, integers: &StoredIntegers) -> Self {
+        let (model, lean) = model.for_translation(precision, integers);
+        Self { model, lean: lean.map(Arc::new), precision }
+    }
+
+    fn open(directory: &ModelDirectory, device: &Device) -> Result<Self> {
+        let (model, integers) = directory.load_for_translation(device)?;
+        Ok(Self::new(model, directory.precision()?, &integers))
+    }
 }
 
 /// The result of a thread; propagates its panic.
@@ -72,13 +91,13 @@ impl Translator {
             _ => path,
         };
         // Read in parallel, because the first translation waits for all of it.
-        let (source, target, shortlist, model) = std::thread::scope(|scope| {
+        let (source, target, shortlist, network) = std::thread::scope(|scope| {
             let source = scope.spawn(|| Tokenizer::load(path, "source"));
             let target = scope.spawn(|| Tokenizer::load(path, "target"));
             let list = home(crate::shortlist::FILE);
             let shortlist = scope.spawn(move || Shortlist::open(list, vocabularies));
-            let model = directory.load(device);
-            (joined(source), joined(target), joined(shortlist), model)
+            let network = Network::open(&directory, device);
+            (joined(source), joined(target), joined(shortlist), network)
         });
         let (source, target) = (source?, target?);
         for (side, tokenizer, rows) in
@@ -97,13 +116,8 @@ impl Translator {
         }
         let shortlist = shortlist?;
         let search = BeamSettings::of_model(home(crate::settings::FILE))?;
-        let mut translator = Self::with_precision(
-            model?,
-            directory.precision()?,
-            source,
-            target,
-            directory.weights_hash(),
-        )?;
+        let mut translator =
+            Self::with_network(network?, source, target, directory.weights_hash())?;
         translator.languages = languages;
         translator.search = search;
         translator.trained_context = has_context.then_some(trained);
@@ -115,19 +129,19 @@ impl Translator {
 
     /// Combines a network and its tokenizers; the hash identifies it in signatures and sessions.
     pub fn new(model: Model, source: Tokenizer, target: Tokenizer, hash: &str) -> Result<Self> {
-        Self::with_precision(model, WeightPrecision::Single, source, target, hash)
+        let network = Network::new(model, WeightPrecision::Single, &StoredIntegers::default());
+        Self::with_network(network, source, target, hash)
     }
 
-    fn with_precision(
-        model: Model,
-        precision: WeightPrecision,
+    fn with_network(
+        network: Network,
         source: Tokenizer,
         target: Tokenizer,
         hash: &str,
     ) -> Result<Self> {
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
         let (hash, workers) = (hash.to_owned(), workers(cores)?);
-        let lean = model.lean_decoder_in(precision).map(Arc::new);
+        let Network { model, lean, precision } = network;
         let config = model.config();
         let trained_context = (config.context != Context::None).then_some(config.context_size);
         Ok(Self {

@@ -3,12 +3,12 @@
 use super::LeanDecoder;
 use super::fixed::FixedRows;
 use super::layer::{Buffers, LayerState, OneWord};
-use super::matrix::Matrix;
 use crate::Sources;
 use crate::decoder::VisibleRows;
 use crate::ops::Block;
 use crate::ops::kernels::most_probable::{MostProbable, Wanted, Words};
 use crate::ops::kernels::vectorised;
+use crate::ops::kernels::weight_matrix::WeightMatrix;
 
 /// The lean counterpart of [`Decoding`](crate::Decoding): the same hypotheses, the same order.
 #[derive(Debug)]
@@ -37,7 +37,7 @@ pub struct LeanDecoding<'a> {
 #[derive(Debug)]
 struct Listed {
     words: Vec<u32>,
-    output: Matrix,
+    output: WeightMatrix,
 }
 
 impl<'a> LeanDecoding<'a> {
@@ -123,8 +123,11 @@ impl<'a> LeanDecoding<'a> {
                 x.extend_from_slice(position);
                 continue;
             }
-            let embedding = &self.decoder.embedding[word as usize * width..][..width];
-            x.extend(embedding.iter().zip(position).map(|(embedding, place)| embedding + place));
+            let first = x.len();
+            self.decoder.output.append_column(word as usize, &mut x);
+            for (value, place) in x[first..].iter_mut().zip(position) {
+                *value = *value * self.decoder.embedding_scale + place;
+            }
         }
         for (hypothesis, rows) in self.words.iter_mut().enumerate() {
             rows.push((self.written + hypothesis) as u32);

@@ -2,8 +2,8 @@
 //! are reused from step to step.
 
 use super::fixed::FixedRows;
-use super::matrix::Matrix;
-use super::{Norm, pack, pack_side_by_side, values};
+use super::packing::Packing;
+use super::{Norm, values};
 use crate::attention::Attention;
 use crate::config::Activation;
 use crate::decoder::DecoderLayer;
@@ -12,9 +12,9 @@ use crate::ops::kernels::activation::{self, sigmoid};
 use crate::ops::kernels::int8_product::Int8Rows;
 use crate::ops::kernels::recurrence::next_cell;
 use crate::ops::kernels::softmax::softmax;
+use crate::ops::kernels::weight_matrix::WeightMatrix;
 use crate::ops::kernels::{add_weighted, sum_of_pairs, vectorised};
 use crate::sublayers::{Stage, Sublayer};
-use crate::weights::WeightPrecision;
 
 /// The weights of a layer, packed.
 #[derive(Clone, Debug)]
@@ -24,9 +24,9 @@ pub(super) struct Layer {
     cross: FixedAttention,
     cross_norm: Norm,
     context: Option<ContextAttention>,
-    hidden: Matrix,
+    hidden: WeightMatrix,
     activation: Activation,
-    output: Matrix,
+    output: WeightMatrix,
     norm: Norm,
 }
 
@@ -35,20 +35,20 @@ pub(super) struct Layer {
 enum Own {
     Attention {
         /// Query, key and value side by side.
-        projections: Matrix,
-        output: Matrix,
+        projections: WeightMatrix,
+        output: WeightMatrix,
     },
     Recurrence {
         /// Candidate and forget gate side by side.
-        projections: Matrix,
+        projections: WeightMatrix,
     },
 }
 
 /// An attention over keys and values that are already projected.
 #[derive(Clone, Debug)]
 struct FixedAttention {
-    query: Matrix,
-    output: Matrix,
+    query: WeightMatrix,
+    output: WeightMatrix,
 }
 
 #[derive(Clone, Debug)]
@@ -60,22 +60,23 @@ struct ContextAttention {
 }
 
 impl Layer {
-    pub fn new(layer: &DecoderLayer, precision: WeightPrecision) -> Self {
-        let pack = |layer: &Linear| pack(layer, precision);
-        let both = |layer: &Linear| (layer.weight.val(), Some(layer.bias.val()));
+    pub fn new(layer: &DecoderLayer, packing: &Packing<'_>) -> Self {
+        let pack = |layer: &Linear| packing.linear(layer);
         let fixed = |attention: &Attention| FixedAttention {
             query: pack(&attention.query),
             output: pack(&attention.output),
         };
         let own = match (&layer.self_attention, &layer.recurrence) {
             (Some(own), _) => {
-                let projections = [both(&own.query), both(&own.key), both(&own.value)];
-                let projections = pack_side_by_side(&projections, precision);
+                let projections = [&own.query, &own.key, &own.value]
+                    .map(|layer| (&layer.weight, Some(&layer.bias)));
+                let projections = packing.side_by_side(&projections);
                 Own::Attention { projections, output: pack(&own.output) }
             }
             (None, Some(unit)) => {
-                let projections = [(unit.candidate.val(), None), both(&unit.forget)];
-                Own::Recurrence { projections: pack_side_by_side(&projections, precision) }
+                let Linear { weight, bias, .. } = &unit.forget;
+                let projections = [(&unit.candidate, None), (weight, Some(bias))];
+                Own::Recurrence { projections: packing.side_by_side(&projections) }
             }
             (None, None) => unreachable!("a layer has self-attention or a recurrent unit"),
         };

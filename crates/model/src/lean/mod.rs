@@ -9,23 +9,27 @@
 mod decoding;
 mod fixed;
 mod layer;
-mod matrix;
+mod packing;
 
+use std::sync::Arc;
+
+use burn::module::Param;
 use burn::tensor::Tensor;
 
 use crate::Sources;
-use crate::linear::{Linear, ResidualNorm};
+use crate::linear::ResidualNorm;
 use crate::model::Model;
 use crate::ops::kernels::residual_norm;
-use crate::ops::{self, is_fused};
+use crate::ops::kernels::weight_matrix::WeightMatrix;
+use crate::ops::runs_fused;
 use crate::sublayers::Order;
-use crate::weights::WeightPrecision;
+use crate::weights::{StoredIntegers, WeightPrecision};
 
 pub use crate::ops::kernels::most_probable::{MostProbable, Wanted};
 pub use decoding::LeanDecoding;
 
 use layer::Layer;
-use matrix::Matrix;
+use packing::Packing;
 
 /// The decoder of a network, ready to decode on the CPU.
 #[derive(Clone, Debug)]
@@ -36,16 +40,16 @@ pub struct LeanDecoder {
     start_words: usize,
     /// Whether the first word is a zero vector.
     starts_from_zero: bool,
-    /// `[vocabulary, width]`, scaled.
-    embedding: Vec<f32>,
+    /// What embeddings are multiplied by.
+    embedding_scale: f32,
     /// `[positions, width]`
     positions: Vec<f32>,
     order: Order,
     layers: Vec<Layer>,
     /// After the last layer, if layers normalise before their sublayers.
     norm: Option<Norm>,
-    /// The output projection, which is the embedding.
-    output: Matrix,
+    /// The output projection, `[width, vocabulary]`, whose columns are the embeddings.
+    output: Arc<WeightMatrix>,
 }
 
 #[derive(Clone, Debug)]
@@ -75,39 +79,51 @@ impl Model {
 
     /// Like [`Self::lean_decoder`], with products in the precision that the weights were stored in.
     pub fn lean_decoder_in(&self, precision: WeightPrecision) -> Option<LeanDecoder> {
-        let decoder = &self.decoder;
-        let ops::Projection { weight, bias, .. } = decoder.projection();
-        if !is_fused(&weight) {
-            return None;
+        let packing = Packing { precision, integers: &StoredIntegers::default() };
+        runs_fused(&self.device()).then(|| LeanDecoder::new(self, &packing))
+    }
+
+    /// The network as translation uses it, and its decoder for the CPU; on another device, the
+    /// network as it is.
+    ///
+    /// What is stored as integers is multiplied as integers, wherever sentences are read or
+    /// translated; the rest of the network still has its values for who needs them.
+    #[must_use]
+    pub fn for_translation(
+        mut self,
+        precision: WeightPrecision,
+        integers: &StoredIntegers,
+    ) -> (Self, Option<LeanDecoder>) {
+        if !runs_fused(&self.device()) {
+            return (self, None);
         }
-        let config = self.config();
-        let (width, vocabulary) = (config.width, config.target_vocabulary);
-        let mut embedding = values(weight);
-        let at = |i: usize, j: usize| embedding[j * width + i];
-        let bias = bias.map(values).unwrap_or_default();
-        let output = Matrix::new(precision, [width, vocabulary], at, &bias);
-        let scale = config.embedding_factor() as f32;
-        for value in &mut embedding {
-            *value *= scale;
-        }
-        let layers = decoder.layers.iter().map(|layer| Layer::new(layer, precision));
-        Some(LeanDecoder {
-            width,
-            heads: config.heads,
-            start_word: config.start_word(),
-            start_words: config.start_words(),
-            starts_from_zero: decoder.starts_from_zero(0),
-            embedding,
-            positions: config.positions.table(config.max_positions, width),
-            order: decoder.order(),
-            layers: layers.collect(),
-            norm: decoder.norm.as_ref().map(Norm::new),
-            output,
-        })
+        let packing = Packing { precision, integers };
+        let lean = LeanDecoder::new(&self, &packing);
+        packing.pack_reading(&mut self, &lean.output);
+        (self, Some(lean))
     }
 }
 
 impl LeanDecoder {
+    fn new(model: &Model, packing: &Packing<'_>) -> Self {
+        let (config, decoder) = (model.config(), &model.decoder);
+        let bias = decoder.output_bias.as_ref().map(Param::val).map(values).unwrap_or_default();
+        let layers = decoder.layers.iter().map(|layer| Layer::new(layer, packing));
+        Self {
+            width: config.width,
+            heads: config.heads,
+            start_word: config.start_word(),
+            start_words: config.start_words(),
+            starts_from_zero: decoder.starts_from_zero(0),
+            embedding_scale: config.embedding_factor() as f32,
+            positions: config.positions.table(config.max_positions, config.width),
+            order: decoder.order(),
+            layers: layers.collect(),
+            norm: decoder.norm.as_ref().map(Norm::new),
+            output: Arc::new(packing.projection(&decoder.embedding.weight, &bias)),
+        }
+    }
+
     /// Starts to translate encoded sources word by word.
     pub fn decode(&self, sources: &Sources) -> LeanDecoding<'_> {
         LeanDecoding::new(self, sources, &[])
@@ -123,25 +139,4 @@ impl LeanDecoder {
 
 fn values<const D: usize>(tensor: Tensor<D>) -> Vec<f32> {
     tensor.into_data().try_into_vec().expect("the network is in single precision")
-}
-
-/// A linear layer.
-fn pack(layer: &Linear, precision: WeightPrecision) -> Matrix {
-    pack_side_by_side(&[(layer.weight.val(), Some(layer.bias.val()))], precision)
-}
-
-/// Weights (and biases) of the same shape and input, side by side in one matrix.
-fn pack_side_by_side(
-    layers: &[(Tensor<2>, Option<Tensor<1>>)],
-    precision: WeightPrecision,
-) -> Matrix {
-    let [inputs, outputs] = layers[0].0.dims();
-    let weights: Vec<Vec<f32>> = layers.iter().map(|(weight, _)| values(weight.clone())).collect();
-    let bias = layers.iter().flat_map(|(_, bias)| match bias {
-        Some(bias) => values(bias.clone()),
-        None => vec![0.0; outputs],
-    });
-    let bias: Vec<f32> = bias.collect();
-    let at = |i: usize, j: usize| weights[j / outputs][i * outputs + j % outputs];
-    Matrix::new(precision, [inputs, outputs * layers.len()], at, &bias)
 }

@@ -25,6 +25,7 @@ pub use abridge_machine::int8::Path as Int8Path;
 pub use fixed_attention::{FixedKeys, fixed_attention};
 pub use kernels::adam::Rates as AdamRates;
 pub use kernels::product::{Matrix, MatrixMut, Output, Products, Tally};
+use kernels::weight_matrix::WeightMatrix;
 pub use kernels::{Instructions, ProductPrecision};
 pub use layout::{AttentionLayout, Block};
 pub(crate) use plain::{attend, next_cell};
@@ -35,9 +36,12 @@ pub use plain::{
 /// Whether the fused operations apply to this tensor: `f32` on the CPU, unless the feature
 /// `plain-operations` turns them off.
 pub fn is_fused<const D: usize>(x: &Tensor<D>) -> bool {
-    !cfg!(feature = "plain-operations")
-        && x.dtype() == DType::F32
-        && x.device().without_autodiff() == Device::flex()
+    x.dtype() == DType::F32 && runs_fused(&x.device())
+}
+
+/// Whether the fused operations run on this device.
+pub(crate) fn runs_fused(device: &Device) -> bool {
+    !cfg!(feature = "plain-operations") && device.clone().without_autodiff() == Device::flex()
 }
 
 /// `activation(x W + b)`, or `x W + b`.
@@ -57,6 +61,15 @@ pub fn linear(
     } else {
         plain::linear(x, weight, bias, activation)
     }
+}
+
+/// [`linear`] with a weight that was packed for translation, on the CPU and without a gradient.
+pub(crate) fn packed_linear(
+    x: Tensor<2>,
+    weight: &WeightMatrix,
+    activation: Option<Activation>,
+) -> Tensor<2> {
+    fused::packed_linear(x, weight, activation)
 }
 
 /// `x W + b` whose value is already known as `product`, computed from the same values as `x`

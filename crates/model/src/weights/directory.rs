@@ -11,7 +11,7 @@ use abridge_base::files::{OutputDirectory, Outputs, read_regular, read_text, wri
 use abridge_base::manifest::{Manifest, is_plain_name};
 use burn::tensor::Device;
 
-use super::{TakenOver, TensorFile, WeightPrecision, below, broken};
+use super::{StoredIntegers, TakenOver, TensorFile, WeightPrecision, below, broken};
 use crate::{Model, ModelConfig, Part, Result};
 
 /// The first layout had its files by name; this program reads both.
@@ -238,10 +238,22 @@ impl ModelDirectory {
 
     /// Builds the network with its weights.
     pub fn load(&self, device: &Device) -> Result<Model> {
+        self.load_with(device, None)
+    }
+
+    /// Like [`Self::load`], for translation only: matrices of integers are unpacked only if somebody
+    /// needs their values. [`Model::for_translation`] packs the integers themselves.
+    pub fn load_for_translation(&self, device: &Device) -> Result<(Model, StoredIntegers)> {
+        let mut integers = StoredIntegers::default();
+        let model = self.load_with(device, Some(&mut integers))?;
+        Ok((model, integers))
+    }
+
+    fn load_with(&self, device: &Device, integers: Option<&mut StoredIntegers>) -> Result<Model> {
         if self.below.is_none() {
-            return self.config.load(&self.path.join(WEIGHTS), device);
+            return self.config.load_lazily(&self.path.join(WEIGHTS), device, integers);
         }
-        let (model, taken) = self.take_over(self.config.init(0, device)?)?;
+        let (model, taken) = self.take_over_with(self.config.init(0, device)?, integers)?;
         if !taken.new.is_empty() || !taken.unused.is_empty() {
             let problems: Vec<String> = taken.new.iter().chain(&taken.unused).cloned().collect();
             return Err(broken(
@@ -257,10 +269,18 @@ impl ModelDirectory {
 
     /// Copies its weights into a network, by name; see [`Model::take_over`].
     pub fn take_over(&self, model: Model) -> Result<(Model, TakenOver)> {
-        let own = |model: Model| model.take_over(&TensorFile::open(&self.path.join(WEIGHTS))?);
-        let Some(below) = self.below() else { return own(model) };
-        let (model, mut taken) = below.take_over(model)?;
-        let (model, added) = own(model)?;
+        self.take_over_with(model, None)
+    }
+
+    fn take_over_with(
+        &self,
+        model: Model,
+        mut integers: Option<&mut StoredIntegers>,
+    ) -> Result<(Model, TakenOver)> {
+        let file = TensorFile::open(&self.path.join(WEIGHTS))?;
+        let Some(below) = self.below() else { return model.take_over_lazily(&file, integers) };
+        let (model, mut taken) = below.take_over_with(model, integers.as_deref_mut())?;
+        let (model, added) = model.take_over_lazily(&file, integers)?;
         taken.new.retain(|name| !added.copied.contains(name));
         taken.copied.extend(added.copied);
         taken.unused.extend(added.unused);

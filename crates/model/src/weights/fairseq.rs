@@ -126,7 +126,7 @@ impl FairseqCheckpoint {
             parameter,
         });
         self.check_tied()?;
-        fill(model, &self.file, wanted.collect(), &self.ignored())
+        fill(model, &self.file, wanted.collect(), &self.ignored(), None)
     }
 
     /// Tensors of such checkpoints that are not used.

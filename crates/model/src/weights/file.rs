@@ -3,12 +3,14 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use abridge_base::files::open_regular;
 use abridge_machine::file::MappedFile;
 use pytorch_reader::{DType, PytorchReader};
 use safetensors::tensor::{Dtype, Metadata};
 
+use super::integers::Integers;
 use super::precision::{WeightPrecision, scale_name};
 use super::{broken, pickle};
 use crate::Result;
@@ -18,7 +20,7 @@ use crate::Result;
 pub struct TensorFile {
     path: PathBuf,
     /// The bytes of a `.safetensors` file, which are read on access.
-    map: Option<MappedFile>,
+    map: Option<Arc<MappedFile>>,
     tensors: BTreeMap<String, Stored>,
 }
 
@@ -107,7 +109,7 @@ impl TensorFile {
             tensors.insert(name, Stored { shape, elements, place, scale: None });
         }
         attach_scales(&mut tensors).map_err(fail)?;
-        Ok(Self { path: path.to_path_buf(), map: Some(map), tensors })
+        Ok(Self { path: path.to_path_buf(), map: Some(Arc::new(map)), tensors })
     }
 
     /// Tensors of other element types (counters, for instance) are left out: they are not weights.
@@ -154,33 +156,34 @@ impl TensorFile {
 
     /// The values of a tensor, row by row.
     pub fn read(&self, name: &str) -> Result<Vec<f32>> {
-        let stored = self
-            .tensors
-            .get(name)
-            .ok_or_else(|| broken(&self.path, format!("tensor {name} is missing")))?;
-        let mut values = self.values(name, stored)?;
-        if let Some(scale) = &stored.scale {
-            let scales = self.values(&scale_name(name), scale)?;
-            if !scales.iter().all(|scale| scale.is_finite()) {
-                return Err(broken(
-                    &self.path,
-                    format!("tensor {name} has a scale that is not finite"),
-                ));
-            }
-            let is_by_row = scale.shape == [stored.shape[0], 1];
-            // A matrix without columns has no values either.
-            let rows = values.chunks_exact_mut(stored.shape[1].max(1));
-            for (row, values) in rows.enumerate() {
-                if is_by_row {
-                    for value in values {
-                        *value *= scales[row];
-                    }
-                } else {
-                    values.iter_mut().zip(&scales).for_each(|(value, scale)| *value *= scale);
-                }
-            }
+        if let Some(integers) = self.integers(name)? {
+            return Ok(integers.unpacked());
         }
-        Ok(values)
+        self.values(name, self.stored(name)?)
+    }
+
+    /// A matrix of integers, without reading it; `None` if the tensor is stored otherwise.
+    pub(super) fn integers(&self, name: &str) -> Result<Option<Integers>> {
+        let stored = self.stored(name)?;
+        let (Some(scale), Some(map), Place::At(start)) = (&stored.scale, &self.map, &stored.place)
+        else {
+            return Ok(None);
+        };
+        let scales = self.values(&scale_name(name), scale)?;
+        if !scales.iter().all(|scale| scale.is_finite()) {
+            let problem = format!("tensor {name} has a scale that is not finite");
+            return Err(broken(&self.path, problem));
+        }
+        // A tensor has a scale only if it is a matrix of integers, and the file was found to be as
+        // long as its header says.
+        let shape = [stored.shape[0], stored.shape[1]];
+        let is_by_row = scale.shape == [shape[0], 1];
+        Ok(Some(Integers { map: Arc::clone(map), start: *start, shape, scales, is_by_row }))
+    }
+
+    fn stored(&self, name: &str) -> Result<&Stored> {
+        let stored = self.tensors.get(name);
+        stored.ok_or_else(|| broken(&self.path, format!("tensor {name} is missing")))
     }
 
     /// The precision of its tensors: the lowest among them.
@@ -202,7 +205,7 @@ impl TensorFile {
             |problem: String| broken(&self.path, format!("cannot read tensor {name}: {problem}"));
         let bytes = match &stored.place {
             Place::At(start) => {
-                let map = self.map.as_deref().unwrap_or_default();
+                let map = self.map.as_deref().map(|map| &**map).unwrap_or_default();
                 let end = stored.byte_length().and_then(|length| start.checked_add(length));
                 let bytes = end.and_then(|end| map.get(*start..end));
                 Cow::Borrowed(bytes.ok_or_else(|| cannot_read("it is cut off".into()))?)

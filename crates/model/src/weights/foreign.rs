@@ -120,7 +120,7 @@ impl ForeignModel {
             let transposed = transposed && parameter.shape.len() == 2;
             Ok(Wanted { parameter, stored_name, transposed })
         });
-        fill(model, &stored, wanted.collect::<Result<_>>()?, &self.ignored)
+        fill(model, &stored, wanted.collect::<Result<_>>()?, &self.ignored, None)
     }
 
     fn first_word(&self, rows: &[Option<u32>]) -> Result<FirstWord> {

@@ -9,6 +9,7 @@ mod directory;
 mod fairseq;
 mod file;
 mod foreign;
+mod integers;
 mod marian;
 mod marian_mt;
 mod pickle;
@@ -18,13 +19,15 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use burn::module::{Module, ModuleMapper, ModuleVisitor, Param, ParamId};
-use burn::tensor::{Device, Tensor, TensorData};
+use burn::tensor::{Device, Shape, Tensor, TensorData};
 use safetensors::tensor::TensorView;
 
 pub use directory::ModelDirectory;
 pub use fairseq::FairseqCheckpoint;
 pub use file::TensorFile;
 pub use foreign::{ForeignModel, ForeignRows};
+pub(crate) use integers::Integers;
+pub use integers::StoredIntegers;
 pub use marian::Yaml;
 pub use marian_mt::Generation;
 pub use precision::WeightPrecision;
@@ -77,6 +80,16 @@ impl Model {
     /// Copies the weights that a file has under the same names, for instance those of a
     /// sentence-level model; the others stay as they are.
     pub fn take_over(self, stored: &TensorFile) -> Result<(Self, TakenOver)> {
+        self.take_over_lazily(stored, None)
+    }
+
+    /// Like [`Self::take_over`]; with `integers`, matrices of integers are collected there, and
+    /// unpacked only if somebody needs their values.
+    fn take_over_lazily(
+        self,
+        stored: &TensorFile,
+        integers: Option<&mut StoredIntegers>,
+    ) -> Result<(Self, TakenOver)> {
         let mut taken = TakenOver::default();
         let mut wanted = Vec::new();
         for parameter in self.parameters() {
@@ -90,7 +103,7 @@ impl Model {
         }
         let known = |name: &&str| taken.copied.iter().any(|copied| copied == name);
         taken.unused = stored.names().filter(|name| !known(name)).map(str::to_owned).collect();
-        let model = fill(self, stored, wanted, &taken.unused)?;
+        let model = fill(self, stored, wanted, &taken.unused, integers)?;
         Ok((model, taken))
     }
 
@@ -154,6 +167,17 @@ fn write(file: &Path, tensors: &[precision::Encoded]) -> Result<()> {
 impl ModelConfig {
     /// Builds the network with the weights of a file that [`Model::save`] wrote.
     pub fn load(&self, file: &Path, device: &Device) -> Result<Model> {
+        self.load_lazily(file, device, None)
+    }
+
+    /// Like [`Self::load`]; with `integers`, matrices of integers are collected there, and unpacked
+    /// only if somebody needs their values.
+    fn load_lazily(
+        &self,
+        file: &Path,
+        device: &Device,
+        integers: Option<&mut StoredIntegers>,
+    ) -> Result<Model> {
         let model = self.init(0, device)?;
         let stored = TensorFile::open(file)?;
         let wanted = model.parameters().into_iter().map(|parameter| Wanted {
@@ -161,7 +185,7 @@ impl ModelConfig {
             transposed: false,
             parameter,
         });
-        fill(model, &stored, wanted.collect(), &[])
+        fill(model, &stored, wanted.collect(), &[], integers)
     }
 }
 
@@ -178,6 +202,11 @@ trait Stored {
 
     /// The values of a tensor, row by row.
     fn read(&self, name: &str) -> Result<Vec<f32>>;
+
+    /// A matrix of integers, without reading it; `None` if the tensor is stored otherwise.
+    fn integers(&self, _name: &str) -> Result<Option<Integers>> {
+        Ok(None)
+    }
 }
 
 impl Stored for TensorFile {
@@ -195,6 +224,10 @@ impl Stored for TensorFile {
 
     fn read(&self, name: &str) -> Result<Vec<f32>> {
         TensorFile::read(self, name)
+    }
+
+    fn integers(&self, name: &str) -> Result<Option<Integers>> {
+        TensorFile::integers(self, name)
     }
 }
 
@@ -222,6 +255,7 @@ fn fill(
     stored: &dyn Stored,
     wanted: Vec<Wanted>,
     ignored: &[String],
+    integers: Option<&mut StoredIntegers>,
 ) -> Result<Model> {
     let mut problems = Vec::new();
     for wanted in &wanted {
@@ -249,7 +283,8 @@ fn fill(
         .into_iter()
         .map(|wanted| (wanted.parameter.name.clone(), wanted))
         .collect::<BTreeMap<_, _>>();
-    let mut fill = Fill { path: ModulePath::default(), stored, wanted: by_name, error: None };
+    let path = ModulePath::default();
+    let mut fill = Fill { path, stored, wanted: by_name, integers, error: None };
     let model = model.map(&mut fill);
     match fill.error {
         Some(error) => Err(error),
@@ -355,6 +390,8 @@ struct Fill<'a> {
     path: ModulePath,
     stored: &'a dyn Stored,
     wanted: BTreeMap<String, Wanted>,
+    /// Where matrices of integers are collected that need not be unpacked.
+    integers: Option<&'a mut StoredIntegers>,
     error: Option<Error>,
 }
 
@@ -366,8 +403,20 @@ impl ModuleMapper for Fill<'_> {
             return param;
         }
         let Some(wanted) = self.wanted.get(&self.path.names.join(".")) else { return param };
-        let values = match self.stored.read(&wanted.stored_name) {
-            Ok(values) => values,
+        let name = &wanted.stored_name;
+        let mut read = || {
+            if let Some(collected) = &mut self.integers
+                && let Some(integers) = self.stored.integers(name)?
+                && integers.is_symmetric()
+            {
+                collected.insert(param.id, integers.clone());
+                return Ok(Found::Integers(integers));
+            }
+            self.stored.read(name).map(Found::Values)
+        };
+        let values = match read() {
+            Ok(Found::Values(values)) => values,
+            Ok(Found::Integers(integers)) => return unpacked_when_needed(&param, integers),
             Err(error) => {
                 self.error = Some(error);
                 return param;
@@ -375,9 +424,8 @@ impl ModuleMapper for Fill<'_> {
         };
         if !values.iter().all(|value| value.is_finite()) {
             let problem = format!(
-                "tensor {} has values that are not finite; the model is damaged, or its training \
-                 diverged",
-                wanted.stored_name
+                "tensor {name} has values that are not finite; the model is damaged, or its \
+                 training diverged"
             );
             self.error = Some(broken(self.stored.path(), problem));
             return param;
@@ -394,4 +442,23 @@ impl ModuleMapper for Fill<'_> {
         let id = param.id;
         param.transform_for_load(tensor, id)
     }
+}
+
+/// What a file has for a parameter.
+enum Found {
+    Values(Vec<f32>),
+    Integers(Integers),
+}
+
+/// A parameter whose values are unpacked when they are first used.
+fn unpacked_when_needed<const D: usize>(
+    param: &Param<Tensor<D>>,
+    integers: Integers,
+) -> Param<Tensor<D>> {
+    let shape = integers.shape();
+    let unpack = move |device: &Device, _: bool| {
+        Tensor::from_data(TensorData::new(integers.unpacked(), shape), device)
+    };
+    let (id, device) = (param.id, param.lazy_device());
+    Param::uninitialized(id, unpack, device, false, Shape::from(shape))
 }

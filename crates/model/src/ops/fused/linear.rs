@@ -11,8 +11,10 @@ use super::{contiguous, from_values, record, register, take, values};
 use crate::config::Activation;
 use crate::ops::Products;
 use crate::ops::kernels::activation::{self, multiply_slopes, slope_is_of_output};
+use crate::ops::kernels::int8_product::Int8Rows;
 use crate::ops::kernels::product::{Matrix, MatrixMut, Output};
 use crate::ops::kernels::vectorised;
+use crate::ops::kernels::weight_matrix::WeightMatrix;
 
 /// See [`crate::ops::linear`].
 pub fn linear(
@@ -49,6 +51,22 @@ pub fn linear(
         (y, keep.then(|| State { x, activated, weight }))
     };
     record(Linear, [x_node, weight_node, bias_node], forward)
+}
+
+/// See [`crate::ops::packed_linear`].
+pub fn packed_linear(
+    x: Tensor<2>,
+    weight: &WeightMatrix,
+    activation: Option<Activation>,
+) -> Tensor<2> {
+    let [rows, _] = x.dims();
+    let (x, _) = take(x);
+    let mut y = Vec::new();
+    weight.multiply(values(&x), &mut Int8Rows::default(), &mut y);
+    if let Some(activation) = activation {
+        activation::apply(activation, &mut y);
+    }
+    Tensor::from_primitive::<Flex>(from_values(y, [rows, weight.outputs()]))
 }
 
 #[derive(Debug)]

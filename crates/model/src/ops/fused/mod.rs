@@ -19,7 +19,7 @@ use burn_flex::FlexTensor;
 pub use adam::{adam, square_sum};
 pub use attention::{attention, weighed_attention};
 pub use grouping::{normalise, weighted_sums};
-pub use linear::{linear, linear_again};
+pub use linear::{linear, linear_again, packed_linear};
 pub use loss::{projected_log_probabilities, projected_loss};
 pub use recurrence::recurrence;
 pub use residual_norm::{norm, residual_norm};

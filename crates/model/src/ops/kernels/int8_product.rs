@@ -77,25 +77,49 @@ impl Int8Matrix {
         at: impl Fn(usize, usize) -> f32,
         bias: &[f32],
     ) -> Self {
+        let scales: Vec<f32> =
+            (0..outputs).map(|j| scale_of((0..inputs).map(|i| at(i, j)))).collect();
+        let column = |j: usize| {
+            let (at, scale) = (&at, scales[j]);
+            (0..inputs).map(move |i| quantise(at(i, j), scale))
+        };
+        Self::of_columns_for_path(path, inputs, &scales, column, bias)
+    }
+
+    /// Packs the matrix whose column `j` is `scales[j]` times the integers `column(j)`, one for each
+    /// input, from -127 to 127.
+    pub fn of_columns<C: Iterator<Item = i8>>(
+        inputs: usize,
+        scales: &[f32],
+        column: impl Fn(usize) -> C,
+        bias: &[f32],
+    ) -> Self {
+        Self::of_columns_for_path(Path::here(), inputs, scales, column, bias)
+    }
+
+    fn of_columns_for_path<C: Iterator<Item = i8>>(
+        path: Path,
+        inputs: usize,
+        scales: &[f32],
+        column: impl Fn(usize) -> C,
+        bias: &[f32],
+    ) -> Self {
+        let outputs = scales.len();
         assert!(bias.is_empty() || bias.len() == outputs, "one bias per output, or none");
         assert!(inputs <= MAX_INPUTS, "sums of {inputs} products may not fit");
         let (columns, fours) = (path.columns(), inputs.div_ceil(FOUR));
         let padded = outputs.next_multiple_of(columns);
-        let mut scales: Vec<f32> =
-            (0..outputs).map(|j| scale_of((0..inputs).map(|i| at(i, j)))).collect();
+        let mut scales = scales.to_vec();
         scales.resize(padded, 0.0);
         let mut sums = vec![0; padded];
-        let mut panels = Vec::with_capacity(padded * fours * FOUR);
-        for panel in 0..padded / columns {
-            for four in 0..fours {
-                for j in panel * columns..(panel + 1) * columns {
-                    for i in four * FOUR..(four + 1) * FOUR {
-                        let is_there = i < inputs && j < outputs;
-                        let weight = if is_there { quantise(at(i, j), scales[j]) } else { 0 };
-                        sums[j] += i32::from(weight);
-                        panels.push(weight);
-                    }
-                }
+        let mut panels = vec![0; padded * fours * FOUR];
+        for (j, sum) in sums[..outputs].iter_mut().enumerate() {
+            let first = FOUR * (j / columns * fours * columns + j % columns);
+            let places = panels[first..].chunks_mut(FOUR * columns);
+            let places = places.flat_map(|chunk| &mut chunk[..FOUR]);
+            for (place, weight) in places.take(inputs).zip(column(j)) {
+                *place = weight;
+                *sum += i32::from(weight);
             }
         }
         let mut bias = bias.to_vec();
@@ -106,6 +130,18 @@ impl Int8Matrix {
     /// The number of columns.
     pub fn outputs(&self) -> usize {
         self.outputs
+    }
+
+    /// The entries of a column, without its bias.
+    pub fn column(&self, column: usize) -> impl Iterator<Item = f32> {
+        let (panel, fours) = (self.path.columns(), self.fours);
+        let four = move |four: usize| {
+            let from = FOUR * ((column / panel * fours + four) * panel + column % panel);
+            &self.panels[from..][..FOUR]
+        };
+        let scale = self.scales[column];
+        let weights = (0..fours).flat_map(four).take(self.inputs);
+        weights.map(move |&weight| scale * f32::from(weight))
     }
 
     /// The matrix of the given columns.
@@ -253,6 +289,11 @@ mod tests {
                 matrix.select(&some).multiply_columns(&quantised, 0..some.len(), &mut out);
                 let kept = expected.chunks_exact(outputs).flat_map(|row| row.iter().step_by(2));
                 prop_assert!(kept.eq(&out), "{:?}", path);
+                let column: Vec<f32> = matrix.column(outputs - 1).collect();
+                let weights = (0..inputs).map(|i| at(i, outputs - 1));
+                let scale = scale_of(weights.clone());
+                let nearest = weights.map(|weight| scale * f32::from(quantise(weight, scale)));
+                prop_assert!(nearest.eq(column), "{:?}", path);
             }
         }
 

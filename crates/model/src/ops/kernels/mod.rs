@@ -21,6 +21,7 @@ pub mod product;
 pub mod recurrence;
 pub mod residual_norm;
 pub mod softmax;
+pub mod weight_matrix;
 pub mod weighted_sums;
 
 pub use abridge_machine::{Instructions, vectorised};

@@ -62,6 +62,12 @@ impl PackedMatrix {
         self.outputs
     }
 
+    /// The entries of a column, without its bias.
+    pub fn column(&self, column: usize) -> impl Iterator<Item = f32> {
+        let entry = move |i: usize| self.panels[panel_place(self.inputs, self.columns, i, column)];
+        (0..self.inputs).map(entry)
+    }
+
     /// The matrix of the given columns.
     pub fn select(&self, columns: &[u32]) -> Self {
         let at = |i: usize, j: usize| {

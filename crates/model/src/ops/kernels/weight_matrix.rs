@@ -1,21 +1,21 @@
-//! A weight matrix of the decoder, packed once, in the precision that it is stored in.
+//! A weight matrix, packed once for products in the precision that it is stored in.
 
 use std::ops::Range;
 
-use crate::ops::kernels::half_product::HalfMatrix;
-use crate::ops::kernels::int8_product::{Int8Matrix, Int8Rows};
-use crate::ops::kernels::packed_product::{PackedMatrix, tiles};
+use super::half_product::HalfMatrix;
+use super::int8_product::{Int8Matrix, Int8Rows};
+use super::packed_product::{PackedMatrix, tiles};
 use crate::weights::WeightPrecision;
 
 /// `[inputs, outputs]` and a bias.
 #[derive(Clone, Debug)]
-pub enum Matrix {
+pub enum WeightMatrix {
     Single(PackedMatrix),
     Half(HalfMatrix),
     Int8(Int8Matrix),
 }
 
-impl Matrix {
+impl WeightMatrix {
     /// Packs the matrix whose entry at row `i` and column `j` is `at(i, j)`.
     pub fn new(
         precision: WeightPrecision,
@@ -32,12 +32,30 @@ impl Matrix {
         half.unwrap_or_else(|| Self::Single(PackedMatrix::new(inputs, outputs, at, bias)))
     }
 
+    /// The number of columns.
+    pub fn outputs(&self) -> usize {
+        match self {
+            Self::Single(matrix) => matrix.outputs(),
+            Self::Half(matrix) => matrix.outputs(),
+            Self::Int8(matrix) => matrix.outputs(),
+        }
+    }
+
     /// The matrix of some columns alone.
     pub fn select(&self, columns: &[u32]) -> Self {
         match self {
             Self::Single(matrix) => Self::Single(matrix.select(columns)),
             Self::Half(matrix) => Self::Half(matrix.select(columns)),
             Self::Int8(matrix) => Self::Int8(matrix.select(columns)),
+        }
+    }
+
+    /// Appends the entries of a column, without its bias.
+    pub fn append_column(&self, column: usize, to: &mut Vec<f32>) {
+        match self {
+            Self::Single(matrix) => to.extend(matrix.column(column)),
+            Self::Half(matrix) => to.extend(matrix.column(column)),
+            Self::Int8(matrix) => to.extend(matrix.column(column)),
         }
     }
 
@@ -75,14 +93,6 @@ impl Matrix {
                 Self::Int8(matrix) => matrix.multiply_columns(rows, columns.clone(), out),
             }
             look(columns, out);
-        }
-    }
-
-    fn outputs(&self) -> usize {
-        match self {
-            Self::Single(matrix) => matrix.outputs(),
-            Self::Half(matrix) => matrix.outputs(),
-            Self::Int8(matrix) => matrix.outputs(),
         }
     }
 }
