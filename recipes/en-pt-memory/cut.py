@@ -1,6 +1,6 @@
 """Cuts English-Portuguese documents for docs/experiments/en-pt-memory.md.
 
-    python select.py TRAIN PRONOUNS.json OUT
+    python cut.py TRAIN PRONOUNS.json OUT
 
 TRAIN.en, TRAIN.pt and TRAIN.docids are plain lines. PRONOUNS.json is what `abridge contrast make` finds in
 all of them. Into the folder OUT:
