@@ -11,11 +11,13 @@ mod document;
 mod error;
 pub mod formats;
 mod lexicon;
+pub mod mentions;
 pub mod practice;
 pub mod prepare;
 pub mod store;
 pub mod swaps;
 pub mod tokenizer;
+mod words;
 
 pub use document::{Document, Segment};
 pub use error::{Error, Result};

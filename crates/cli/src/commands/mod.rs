@@ -14,6 +14,7 @@ pub mod examples;
 pub mod import;
 pub mod inspect;
 pub mod man;
+pub mod mentions;
 mod model;
 pub mod models;
 pub mod practice;

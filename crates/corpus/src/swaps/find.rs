@@ -3,6 +3,7 @@
 use std::ops::Range;
 
 use super::table::Swap;
+use crate::words::{Word, capitalised, words};
 
 /// How many words after a pronoun are checked.
 const NEAR: usize = 3;
@@ -13,28 +14,6 @@ const BEFORE_SUBJECTS: [&str; 24] = [
     "though", "although", "until", "after", "before", "where", "how", "why", "what", "which",
     "whether", "once",
 ];
-
-/// A run of letters in a text.
-struct Word {
-    place: Range<usize>,
-    lower: String,
-}
-
-fn words(text: &str) -> Vec<Word> {
-    let mut words: Vec<Word> = Vec::new();
-    let mut start = None;
-    for (place, c) in text.char_indices().chain([(text.len(), ' ')]) {
-        match (start, c.is_alphabetic()) {
-            (None, true) => start = Some(place),
-            (Some(first), false) => {
-                words.push(Word { place: first..place, lower: text[first..place].to_lowercase() });
-                start = None;
-            }
-            _ => {}
-        }
-    }
-    words
-}
 
 /// A target word that may be swapped.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -108,12 +87,6 @@ fn begins(text: &str, place: usize) -> bool {
 
 fn is_end(c: char) -> bool {
     matches!(c, '.' | '!' | '?' | ':' | '…')
-}
-
-fn capitalised(word: &str) -> String {
-    let mut characters = word.chars();
-    let first = characters.next().into_iter().flat_map(char::to_uppercase);
-    first.chain(characters).collect()
 }
 
 #[cfg(test)]
