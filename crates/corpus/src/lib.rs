@@ -16,6 +16,7 @@ pub mod practice;
 pub mod prepare;
 pub mod store;
 pub mod swaps;
+mod table;
 pub mod tokenizer;
 mod words;
 

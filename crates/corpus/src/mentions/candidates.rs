@@ -155,7 +155,10 @@ mod tests {
                 "a",
                 &["I saw a house.", "The house was built in 1900.", "Nobody lives there."],
             ),
-            document("b", &["The house is old.", "The house has some doors.", "My doors are open."]),
+            document(
+                "b",
+                &["The house is old.", "The house has some doors.", "My doors are open."],
+            ),
             document("c", &["The bridge is old.", "Nothing mentions what crosses the river."]),
         ]
     }

@@ -50,15 +50,11 @@ impl GenderTable {
 
     /// Reads a table.
     pub fn read(path: &Path) -> Result<Self> {
-        let text = std::fs::read_to_string(path).map_err(|e| Error::io("read", path, e))?;
-        Self::parse(&text).map_err(|error| error.in_file(path))
+        crate::table::read(path, Self::parse)
     }
 
     fn parse(text: &str) -> Result<Self> {
-        let table: Self = toml::from_str(text).map_err(|error| {
-            let line = error.span().map_or(1, |span| 1 + text[..span.start].matches('\n').count());
-            Error::new(error.message().to_owned()).at_line(line)
-        })?;
+        let table: Self = crate::table::parse(text)?;
         let numbers = table.gender.first().map_or(0, |gender| gender.pronouns.len());
         let fits = |words: &Vec<String>| words.len() == numbers && (1..=2).contains(&numbers);
         if table.gender.len() < 2

@@ -55,15 +55,11 @@ impl SwapTable {
 
     /// Reads a table.
     pub fn read(path: &Path) -> Result<Self> {
-        let text = std::fs::read_to_string(path).map_err(|e| Error::io("read", path, e))?;
-        Self::parse(&text).map_err(|error| error.in_file(path))
+        crate::table::read(path, Self::parse)
     }
 
     fn parse(text: &str) -> Result<Self> {
-        let table: Self = toml::from_str(text).map_err(|error| {
-            let line = error.span().map_or(1, |span| 1 + text[..span.start].matches('\n').count());
-            Error::new(error.message().to_owned()).at_line(line)
-        })?;
+        let table: Self = crate::table::parse(text)?;
         if table.swap.is_empty() {
             return Err(Error::new("no swap").remedy("begin one with [[swap]]"));
         }

@@ -87,7 +87,7 @@ impl Model {
     /// network as it is.
     ///
     /// What is stored as integers is multiplied as integers, wherever sentences are read or
-    /// translated; the rest of the network still has its values for who needs them.
+    /// translated; the rest of the network keeps its values for other uses.
     #[must_use]
     pub fn for_translation(
         mut self,
