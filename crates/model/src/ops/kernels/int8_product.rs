@@ -10,7 +10,7 @@
 
 use std::ops::Range;
 
-use abridge_machine::int8::{Panel, Path, multiply};
+use abridge_machine::int8::{Panel, Path, Place, multiply};
 use abridge_machine::vectorised;
 
 use super::ROUND;
@@ -20,8 +20,9 @@ use super::softmax::maximum_of;
 const LARGEST: f32 = 127.0;
 /// Inputs that one instruction adds up.
 const FOUR: usize = 4;
-/// Remaining rows are multiplied this many at a time.
-const FEW_ROWS: usize = 5;
+/// Bytes of rows that are multiplied with all panels before the next ones: they and a panel stay in
+/// the second-level cache.
+const CACHED_ROWS: usize = 1 << 18;
 /// With more inputs than this a sum could overflow 32 bits.
 const MAX_INPUTS: usize = 1 << 16;
 
@@ -213,30 +214,40 @@ impl Int8Matrix {
         assert!(columns.end <= self.outputs, "columns that exist");
         assert_eq!(columns.start % panel_columns, 0, "the start of a panel");
         out.resize(count * stride, 0.0);
-        for first in columns.clone().step_by(panel_columns) {
-            let here = first..first + panel_columns;
-            let panel = Panel {
-                weights: &self.panels[first * width..][..panel_columns * width],
-                scales: &self.scales[here.clone()],
-                bias: &self.bias[here.clone()],
-                sums: &self.sums[here],
-            };
-            let shown = panel_columns.min(columns.end - first);
-            let mut done = 0;
-            while done < count {
-                let left = count - done;
-                let most = self.path.rows();
-                let some = if left >= most { most } else { left.min(FEW_ROWS) };
-                let values = &rows.values[done * width..][..some * width];
-                let scales = &rows.scales[done..][..some];
-                let place = &mut out[done * stride + first - columns.start..];
-                multiply(self.path, &panel, values, scales, |row, results| {
-                    place[row * stride..][..shown].copy_from_slice(&results[..shown]);
-                });
-                done += some;
+        let block = (CACHED_ROWS / width).max(1);
+        for rows_from in (0..count).step_by(block) {
+            let rows_to = (rows_from + block).min(count);
+            for first in columns.clone().step_by(panel_columns) {
+                let here = first..first + panel_columns;
+                let panel = Panel {
+                    weights: &self.panels[first * width..][..panel_columns * width],
+                    scales: &self.scales[here.clone()],
+                    bias: &self.bias[here.clone()],
+                    sums: &self.sums[here],
+                };
+                let written = panel_columns.min(columns.end - first);
+                for some in even_parts(rows_from..rows_to, self.path.rows()) {
+                    let values = &rows.values[some.start * width..some.end * width];
+                    let scales = &rows.scales[some.clone()];
+                    let out = &mut out[some.start * stride + first - columns.start..];
+                    let place = Place { out, stride, columns: written };
+                    multiply(self.path, &panel, values, scales, place);
+                }
             }
         }
     }
+}
+
+/// A range in as few parts as possible of at most so many, all about as long: a part of a few rows
+/// takes almost as long as a larger one.
+fn even_parts(range: Range<usize>, most: usize) -> impl Iterator<Item = Range<usize>> {
+    let mut from = range.start;
+    std::iter::from_fn(move || {
+        let left = range.end - from;
+        let part = left.div_ceil(left.div_ceil(most).max(1));
+        from += part;
+        (part > 0).then(|| from - part..from)
+    })
 }
 
 #[cfg(test)]
