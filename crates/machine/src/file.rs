@@ -2,7 +2,7 @@
 
 use std::fs::File;
 use std::io;
-use std::ops::Deref;
+use std::ops::{Deref, Range};
 use std::path::Path;
 
 use memmap2::Mmap;
@@ -28,6 +28,20 @@ impl MappedFile {
         let map = unsafe { Mmap::map(file)? };
         Ok(Self(map))
     }
+
+    /// Gives the memory of some bytes back to the system, for example after they were copied. They
+    /// stay accessible, and are then read from the file again.
+    pub fn release(&self, bytes: Range<usize>) {
+        assert!(bytes.start <= bytes.end && bytes.end <= self.0.len(), "bytes of the file");
+        #[cfg(unix)]
+        if !bytes.is_empty() {
+            use memmap2::UncheckedAdvice::DontNeed;
+            // SAFETY: the range is in the map, which is read-only and of a file: what is dropped
+            // has never changed, and any access finds the same bytes in the file. If the system
+            // refuses, they just stay in memory.
+            let _ = unsafe { self.0.unchecked_advise_range(DontNeed, bytes.start, bytes.len()) };
+        }
+    }
 }
 
 impl Deref for MappedFile {
@@ -48,6 +62,9 @@ mod tests {
         std::fs::write(&path, b"still here").expect("write");
         let mapped = MappedFile::open(&path).expect("map");
         std::fs::remove_file(&path).expect("remove");
+        assert_eq!(&*mapped, b"still here");
+        mapped.release(0..mapped.len());
+        mapped.release(3..3);
         assert_eq!(&*mapped, b"still here");
         assert!(MappedFile::open(&path).is_err());
     }

@@ -44,7 +44,11 @@ impl Packing<'_> {
             let scales: Vec<f32> =
                 stored.iter().flat_map(|(_, scales)| scales.iter().copied()).collect();
             let column = |j: usize| stored[j / outputs].0.column(j % outputs);
-            return WeightMatrix::Int8(Int8Matrix::of_columns(inputs, &scales, column, &bias));
+            let packed = Int8Matrix::of_columns(inputs, &scales, column, &bias);
+            for (integers, _) in &stored {
+                integers.release();
+            }
+            return WeightMatrix::Int8(packed);
         }
         let weights: Vec<Vec<f32>> =
             layers.iter().map(|(weight, _)| values(weight.val())).collect();
@@ -57,7 +61,9 @@ impl Packing<'_> {
         let [rows, width] = table.lazy_shape().dims();
         if let Some((integers, scales)) = self.by_row(table) {
             let column = |j: usize| integers.row(j);
-            return WeightMatrix::Int8(Int8Matrix::of_columns(width, scales, column, bias));
+            let packed = Int8Matrix::of_columns(width, scales, column, bias);
+            integers.release();
+            return WeightMatrix::Int8(packed);
         }
         let table = values(table.val());
         WeightMatrix::new(self.precision, [width, rows], |i, j| table[j * width + i], bias)

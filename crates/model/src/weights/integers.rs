@@ -29,6 +29,11 @@ impl Integers {
         &self.map[self.start..][..self.shape[0] * self.shape[1]]
     }
 
+    /// Gives the memory of its part of the file back to the system, after it was packed.
+    pub(crate) fn release(&self) {
+        self.map.release(self.start..self.start + self.shape[0] * self.shape[1]);
+    }
+
     /// Rows and columns.
     pub(crate) fn shape(&self) -> [usize; 2] {
         self.shape
