@@ -90,7 +90,7 @@ fn words_that_are_not_on_the_list_of_a_sentence_are_ignored() {
     for precision in [WeightPrecision::Single, WeightPrecision::Half, WeightPrecision::Int8] {
         let lean = model.lean_decoder_in(precision).expect("the network is on the CPU");
         let mut whole = lean.decode(&sources);
-        let mut listed = lean.decode_among(&sources, &lists);
+        let mut listed = lean.decode_among(sources.clone(), &lists);
         let mut words = vec![END; 4];
         let mut sentence_of: Vec<usize> = (0..4).collect();
         for step in 0..4u32 {

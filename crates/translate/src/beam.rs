@@ -66,7 +66,7 @@ pub fn beam_search_with(
 ) -> Vec<Vec<Hypothesis>> {
     let keys: Vec<u64> = (0..sources.len() as u64).collect();
     let search = Search { settings, keys: &keys, lists: &[], stops: &[], control: None };
-    search.run(model, lean, sources).unwrap_or_default()
+    search.run(model, lean, sources.clone()).unwrap_or_default()
 }
 
 impl Search<'_> {
@@ -75,7 +75,7 @@ impl Search<'_> {
         &self,
         model: &Model,
         lean: Option<&LeanDecoder>,
-        sources: &Sources,
+        sources: Sources,
     ) -> Result<Vec<Vec<Hypothesis>>> {
         let settings = &self.settings.within(model.config())?;
         assert!(settings.beam > 0, "a beam has at least one hypothesis");
@@ -86,8 +86,8 @@ impl Search<'_> {
         }
         let vocabulary = model.config().target_vocabulary;
         let longest = settings.max_length.max(settings.prefix.len());
-        let mut decoding = Steps::new(model, lean, sources, self.lists);
         let mut words = vec![model.config().start_word(); sources.len()];
+        let mut decoding = Steps::new(model, lean, sources, self.lists);
         let mut parents = Vec::new();
         for step in 0..=longest {
             if let Some(control) = self.control {

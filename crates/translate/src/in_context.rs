@@ -48,7 +48,7 @@ impl Translator {
             });
             let search = Search { settings, keys: &keys, lists: &lists, control: None, stops: &[] };
             let sources = self.model().sources_from_memory(&in_context)?;
-            let found = search.run(self.model(), self.lean(), &sources)?;
+            let found = search.run(self.model(), self.lean(), sources)?;
             let text = |found: &Vec<crate::Hypothesis>| {
                 found.first().map_or_else(String::new, |best| self.target().decode(&best.tokens))
             };

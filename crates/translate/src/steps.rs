@@ -24,14 +24,13 @@ impl<'a> Steps<'a> {
     pub fn new(
         model: &'a Model,
         lean: Option<&'a LeanDecoder>,
-        sources: &Sources,
+        sources: Sources,
         lists: &[Vec<u32>],
     ) -> Self {
         match lean {
-            Some(lean) if lists.is_empty() => Self::Lean(Box::new(lean.decode(sources))),
             Some(lean) => Self::Lean(Box::new(lean.decode_among(sources, lists))),
             None => Self::Engine {
-                decoding: model.decode(sources),
+                decoding: model.decode(&sources),
                 logits: Vec::new(),
                 found: Vec::new(),
                 lists: lists.to_vec(),

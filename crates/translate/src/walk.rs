@@ -199,9 +199,11 @@ impl<'a> Walk<'a> {
 
         let model = translator.model();
         let sources = model.sources_from_memory(&in_context)?;
-        let hypotheses = search.run(model, translator.lean(), &sources)?;
+        // The search frees what it has rearranged, unless it is needed again.
+        let kept = control.attention.then(|| sources.clone());
+        let hypotheses = search.run(model, translator.lean(), sources)?;
         let mut attention = vec![None; in_context.len()];
-        if control.attention {
+        if let Some(sources) = kept {
             // A sentence whose turn was stopped has no hypothesis.
             let best = hypotheses
                 .iter()

@@ -41,12 +41,13 @@ struct Listed {
 }
 
 impl<'a> LeanDecoding<'a> {
-    pub(super) fn new(decoder: &'a LeanDecoder, sources: &Sources, lists: &[Vec<u32>]) -> Self {
+    pub(super) fn new(decoder: &'a LeanDecoder, sources: Sources, lists: &[Vec<u32>]) -> Self {
         let (width, heads) = (decoder.width, decoder.heads);
-        let visible = |blocks: fn(&VisibleRows) -> &[Block]| sources.visible.iter().map(blocks);
-        let layers = sources.layers.iter().map(|layer| LayerState {
-            cross: FixedRows::new(&layer.cross, visible(|rows| &rows.source), width, heads),
-            context: layer.context.as_ref().map(|context| {
+        let Sources { layers, visible: seen, .. } = sources;
+        let visible = |blocks: fn(&VisibleRows) -> &[Block]| seen.iter().map(blocks);
+        let layers = layers.into_iter().map(|layer| LayerState {
+            cross: FixedRows::new(layer.cross, visible(|rows| &rows.source), width, heads),
+            context: layer.context.map(|context| {
                 FixedRows::new(context, visible(|rows| &rows.context), width, heads)
             }),
             own: Vec::new(),
@@ -54,8 +55,8 @@ impl<'a> LeanDecoding<'a> {
         let mut decoding = Self {
             decoder,
             layers: layers.collect(),
-            sentence_of: (0..sources.len()).collect(),
-            words: vec![Vec::new(); sources.len()],
+            sentence_of: (0..seen.len()).collect(),
+            words: vec![Vec::new(); seen.len()],
             written: 0,
             listed: lists.iter().map(|words| decoder.listed(words.clone())).collect(),
             x: Vec::new(),

@@ -7,9 +7,9 @@ use burn::tensor::Tensor;
 
 use super::values;
 use crate::decoder::Projected;
-use crate::ops::Block;
 use crate::ops::kernels::softmax::softmax_in_lanes;
 use crate::ops::kernels::{LANES, add_weighted, vectorised};
+use crate::ops::{Block, KeyValue};
 
 /// The keys and values that each sentence attends to.
 #[derive(Debug)]
@@ -29,14 +29,15 @@ pub struct FixedRows {
 
 impl FixedRows {
     pub fn new<'a>(
-        projected: &Projected,
+        projected: Projected,
         seen: impl Iterator<Item = &'a [Block]>,
         width: usize,
         heads: usize,
     ) -> Self {
-        let (rows, shifts) = (&projected.keys, projected.shifts.as_ref());
-        let keys = ShiftedRows::new(width, &rows.key, shifts.map(|shifts| &shifts.key));
-        let values = ShiftedRows::new(width, &rows.value, shifts.map(|shifts| &shifts.value));
+        let (KeyValue { key, value }, shifts) = (projected.keys, projected.shifts);
+        let (of_keys, of_values) = shifts.map(|shifts| (shifts.key, shifts.value)).unzip();
+        let keys = ShiftedRows::new(width, key, of_keys);
+        let values = ShiftedRows::new(width, value, of_values);
         let head_width = width / heads;
         // The row and the slot of each key.
         let rows = |blocks: &[Block]| -> Vec<(usize, Option<usize>)> {
@@ -172,9 +173,8 @@ struct ShiftedRows {
 }
 
 impl ShiftedRows {
-    fn new(width: usize, rows: &Tensor<2>, shifts: Option<&Tensor<2>>) -> Self {
-        let shifts = shifts.map_or_else(Vec::new, |shifts| values(shifts.clone()));
-        Self { width, rows: values(rows.clone()), shifts }
+    fn new(width: usize, rows: Tensor<2>, shifts: Option<Tensor<2>>) -> Self {
+        Self { width, rows: values(rows), shifts: shifts.map_or_else(Vec::new, values) }
     }
 
     /// Appends some channels of a row, which may be in a slot.

@@ -126,13 +126,14 @@ impl LeanDecoder {
 
     /// Starts to translate encoded sources word by word.
     pub fn decode(&self, sources: &Sources) -> LeanDecoding<'_> {
-        LeanDecoding::new(self, sources, &[])
+        self.decode_among(sources.clone(), &[])
     }
 
     /// Like [`Self::decode`], with each translation restricted to a list of words in ascending
-    /// order: only their part of the output projection is computed.
-    pub fn decode_among(&self, sources: &Sources, lists: &[Vec<u32>]) -> LeanDecoding<'_> {
-        assert_eq!(lists.len(), sources.len(), "one list per sentence");
+    /// order, unless there are no lists: only their part of the output projection is computed. The
+    /// sources are rearranged layer by layer, and what was rearranged is freed.
+    pub fn decode_among(&self, sources: Sources, lists: &[Vec<u32>]) -> LeanDecoding<'_> {
+        assert!(lists.is_empty() || lists.len() == sources.len(), "one list per sentence, or none");
         LeanDecoding::new(self, sources, lists)
     }
 }
