@@ -84,7 +84,7 @@ fn what_cannot_be_made_changes_nothing() {
     is_untouched();
     let unknown = mentions(folder.path(), "model").args(["--to", "xx"]).assert().code(2);
     unknown.stderr(contains("no built-in gender table for `xx`"));
-    mentions(folder.path(), "model").args(["--contexts", "0"]).assert().code(1);
+    mentions(folder.path(), "model").args(["--per-sentence", "0"]).assert().code(1);
     let over_input = common::abridge(folder.path())
         .args(["mentions", "--model", "model", "a.en", "--output", "a"])
         .assert()

@@ -2,20 +2,17 @@
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
+use std::sync::Mutex;
 
 use abridge_base::files::{OutputFile, Outputs};
 use abridge_corpus::formats::{BadLines, DocumentStream};
-use abridge_corpus::mentions::{
-    Candidate, CandidateSettings, Corrected, GenderTable, balanced, candidates, windows,
-};
+use abridge_corpus::mentions::{CandidateSettings, GenderTable};
 use abridge_corpus::{Document, Format, Input};
 use abridge_model::DeviceKind;
-use abridge_translate::{BeamSettings, Control, DocumentSettings, Translator};
+use abridge_translate::{MentionDocuments, Translator};
 use anyhow::{Context, ensure};
 use clap::Args;
-
-/// Sentences in a window of ordinary text.
-const WINDOW: usize = 4;
+use indicatif::ProgressBar;
 
 /// Makes training documents in which only an earlier sentence tells the gender of a pronoun.
 ///
@@ -61,7 +58,7 @@ pub struct Mentions {
     per_noun: usize,
     /// The most documents per sentence, each with another mention of its noun.
     #[arg(long, value_name = "N", default_value_t = 3)]
-    contexts: usize,
+    per_sentence: usize,
     /// Windows of ordinary text; by default half as many as documents with a pronoun.
     #[arg(long, value_name = "N")]
     windows: Option<usize>,
@@ -83,8 +80,8 @@ impl Mentions {
     /// Reads, translates and writes.
     pub fn run(&self) -> anyhow::Result<()> {
         ensure!(
-            self.per_noun > 0 && self.contexts > 0,
-            "--per-noun and --contexts must be 1 or more"
+            self.per_noun > 0 && self.per_sentence > 0,
+            "--per-noun and --per-sentence must be 1 or more"
         );
         let (translator, language) = self.open()?;
         let table = match &self.genders {
@@ -103,47 +100,28 @@ impl Mentions {
         }
         let settings = CandidateSettings {
             per_noun: self.per_noun,
-            contexts: self.contexts,
+            contexts: self.per_sentence,
             plural: table.has_plural(),
             seed: self.seed,
         };
-        let found = candidates(&documents, &settings);
-        let count = found.len();
-        let corrected = self.corrected(&translator, &table, found)?;
-        let shown = corrected.len();
-        let (kept, numbers) = balanced(corrected, table.gender.len(), self.seed);
+        let made = self.make(&translator, &documents, &table, &settings)?;
         ensure!(
-            !kept.is_empty(),
+            made.with_pronoun > 0,
             abridge_corpus::Error::new(format!(
-                "no document can be made: {count} sentences begin with a noun that is mentioned \
-                 elsewhere, and the translations of {shown} show its gender"
+                "no document can be made: {} sentences begin with a noun that is mentioned \
+                 elsewhere, and the translations of {} show its gender",
+                made.candidates,
+                made.found.iter().flatten().sum::<usize>()
             ))
             .in_file(&self.files[0])
             .remedy("give more text")
         );
-        let mut texts: Vec<(Vec<String>, Option<(String, String)>)> = Vec::new();
-        for (candidate, corrected) in kept {
-            for context in candidate.contexts {
-                let last = (candidate.pronominal.clone(), corrected.text.clone());
-                texts.push((context, Some(last)));
-            }
-        }
-        let made = texts.len();
-        let plain = windows(&documents, self.windows.unwrap_or(made / 2), WINDOW, self.seed);
-        let window_count = plain.len();
-        texts.extend(plain.into_iter().map(|window| (window, None)));
-        let sentences: Vec<String> =
-            texts.iter().flat_map(|(context, _)| context.clone()).collect();
-        let mut translations = self.translate(&translator, sentences, "contexts")?.into_iter();
         let mut sides = [String::new(), String::new(), String::new()];
-        for (number, (context, last)) in texts.into_iter().enumerate() {
-            let kind = if last.is_some() { "mention" } else { "window" };
-            let pairs = context.into_iter().zip(translations.by_ref()).chain(last);
-            for (source, target) in pairs {
-                for (side, line) in
-                    sides.iter_mut().zip([source, target, format!("{kind}.{number:06}")])
-                {
-                    side.push_str(&line);
+        for document in &made.documents {
+            for segment in &document.segments {
+                let target = segment.target.as_deref().unwrap_or_default();
+                for (side, line) in sides.iter_mut().zip([&segment.source, target, &document.id]) {
+                    side.push_str(line);
                     side.push('\n');
                 }
             }
@@ -152,8 +130,14 @@ impl Mentions {
             file.write(text.as_bytes())?;
         }
         let mut out = std::io::stdout().lock();
-        writeln!(out, "{count} sentences begin with a noun that is mentioned elsewhere")?;
-        for (number, by_gender) in numbers.iter().enumerate().take(table.gender[0].pronouns.len()) {
+        writeln!(
+            out,
+            "{} sentences begin with a noun that is mentioned elsewhere",
+            made.candidates
+        )?;
+        for (number, by_gender) in
+            made.found.iter().enumerate().take(table.gender[0].pronouns.len())
+        {
             let counts: Vec<String> = by_gender
                 .iter()
                 .zip(&table.gender)
@@ -161,9 +145,11 @@ impl Mentions {
                 .collect();
             writeln!(out, "translations that show its gender: {}", counts.join(", "))?;
         }
+        let windows = made.documents.len() - made.with_pronoun;
+        let with_pronoun = made.with_pronoun;
         writeln!(
             out,
-            "wrote {made} documents with a pronoun and {window_count} windows of ordinary text"
+            "wrote {with_pronoun} documents with a pronoun and {windows} windows of ordinary text"
         )?;
         let [source, target] = [0, 1].map(|side| outputs[side].path().display());
         writeln!(
@@ -172,6 +158,38 @@ impl Mentions {
             self.model.display()
         )?;
         Ok(())
+    }
+
+    /// Makes the documents, with a bar for each stage.
+    fn make(
+        &self,
+        translator: &Translator,
+        documents: &[Document],
+        table: &GenderTable,
+        settings: &CandidateSettings,
+    ) -> anyhow::Result<MentionDocuments> {
+        let bar = Mutex::new(ProgressBar::hidden());
+        let begin = |stage: &str, sentences: usize| {
+            if let Ok(mut bar) = bar.lock() {
+                bar.finish_and_clear();
+                *bar = crate::progress::counter(sentences, stage, self.quiet);
+            }
+        };
+        let done = |count: usize| {
+            if let Ok(bar) = bar.lock() {
+                bar.inc(count as u64);
+            }
+        };
+        let made = translator.mention_documents(
+            documents,
+            table,
+            settings,
+            self.windows,
+            &begin,
+            &done,
+        )?;
+        begin("", 0);
+        Ok(made)
     }
 
     /// The model, and the language that it translates into.
@@ -207,74 +225,5 @@ impl Mentions {
             .map(|ending| Ok(outputs.file(Path::new(&name(ending)))?))
             .into_iter()
             .collect()
-    }
-
-    /// The candidates whose translations show the gender, with those translations.
-    fn corrected(
-        &self,
-        translator: &Translator,
-        table: &GenderTable,
-        found: Vec<Candidate>,
-    ) -> anyhow::Result<Vec<((Candidate, Corrected), usize, bool)>> {
-        let text =
-            |side: fn(&Candidate) -> &String| found.iter().map(|c| side(c).clone()).collect();
-        let named = self.translate(translator, text(|c| &c.named), "sentences with a noun")?;
-        let short =
-            self.translate(translator, text(|c| &c.pronominal), "sentences with a pronoun")?;
-        let pairs: Vec<(Candidate, Corrected)> = found
-            .into_iter()
-            .zip(named.iter().zip(&short))
-            .filter_map(|(candidate, (named, short))| {
-                let corrected = table.corrected(named, short, candidate.plural)?;
-                Some((candidate, corrected))
-            })
-            .collect();
-        let others: Vec<String> = pairs
-            .iter()
-            .map(|(candidate, corrected)| {
-                let noun = table.other_noun(corrected, candidate.plural);
-                noun.map(|noun| candidate.with_noun(noun)).unwrap_or_default()
-            })
-            .collect();
-        let others = self.translate(translator, others, "sentences with another noun")?;
-        let shows = |corrected: &Corrected, other: &String| {
-            corrected.has_pronoun || table.differs(corrected, other)
-        };
-        Ok(pairs
-            .into_iter()
-            .zip(others)
-            .filter(|((_, corrected), other)| shows(corrected, other))
-            .map(|((candidate, corrected), _)| {
-                let (gender, plural) = (corrected.gender, candidate.plural);
-                ((candidate, corrected), gender, plural)
-            })
-            .collect())
-    }
-
-    /// The translation of each sentence by itself.
-    fn translate(
-        &self,
-        translator: &Translator,
-        sentences: Vec<String>,
-        unit: &str,
-    ) -> anyhow::Result<Vec<String>> {
-        let bar = crate::progress::counter(sentences.len(), unit, self.quiet);
-        let documents: Vec<Vec<String>> =
-            sentences.into_iter().map(|sentence| vec![sentence]).collect();
-        let settings = BeamSettings { beam: 1, ..translator.default_search().clone() };
-        let done = |count: usize| bar.inc(count as u64);
-        let control = Control { done: &done, ..Control::default() };
-        let how = DocumentSettings { context: Some(0), control, ..DocumentSettings::default() };
-        let mut texts = Vec::with_capacity(documents.len());
-        translator.translate_in_order(&documents, &settings, &how, &mut |_,
-                                                                          translation|
-         -> anyhow::Result<
-            (),
-        > {
-            texts.push(translation.into_text().replace('\n', " "));
-            Ok(())
-        })?;
-        bar.finish_and_clear();
-        Ok(texts)
     }
 }

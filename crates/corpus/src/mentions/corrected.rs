@@ -85,16 +85,17 @@ fn same_but_ending(one: &str, other: &str) -> bool {
     one == other || (shared >= 2 && longest - shared <= 2)
 }
 
-/// As many items of each gender, for each number in which all genders occur; the numbers found
-/// are by number (singular first) and gender.
+/// As many items of each gender, for each number in which all genders occur. `kind` tells whether an
+/// item is a plural, and its gender. Also returns how many there were: singular and plural, by gender.
 pub fn balanced<T>(
-    items: Vec<(T, usize, bool)>,
+    items: Vec<T>,
     genders: usize,
     seed: u64,
+    kind: impl Fn(&T) -> (bool, usize),
 ) -> (Vec<T>, [Vec<usize>; 2]) {
     let mut by_kind: BTreeMap<(bool, usize), Vec<T>> = BTreeMap::new();
-    for (item, gender, plural) in items {
-        by_kind.entry((plural, gender)).or_default().push(item);
+    for item in items {
+        by_kind.entry(kind(&item)).or_default().push(item);
     }
     let found = [false, true].map(|plural| -> Vec<usize> {
         (0..genders).map(|gender| by_kind.get(&(plural, gender)).map_or(0, Vec::len)).collect()
@@ -168,10 +169,10 @@ mod tests {
 
     #[test]
     fn genders_are_equally_frequent() {
-        let items = vec![('a', 0, false), ('b', 0, false), ('c', 1, false), ('d', 0, true)];
-        let (kept, found) = balanced(items, 2, 1);
+        let items = vec![("a", false, 0), ("b", false, 0), ("c", false, 1), ("d", true, 0)];
+        let (kept, found) = balanced(items, 2, 1, |&(_, plural, gender)| (plural, gender));
         assert_eq!(found, [vec![2, 1], vec![1, 0]]);
         assert_eq!(kept.len(), 2, "one of each in the singular, none in the plural");
-        assert!(kept.contains(&'c'));
+        assert!(kept.contains(&("c", false, 1)));
     }
 }
