@@ -66,6 +66,7 @@ pub fn usage(error: &clap::Error) -> ExitCode {
 /// Runs a command. A panic becomes a message on how to report it, and an exit code of its own.
 pub fn guarded(command: impl FnOnce() -> ExitCode) -> ExitCode {
     std::panic::set_hook(Box::new(describe));
+    abridge_machine::crash::watch();
     catch_unwind(AssertUnwindSafe(command))
         .unwrap_or_else(|_| ExitCode::from(Kind::Bug.exit_code()))
 }

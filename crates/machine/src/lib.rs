@@ -15,6 +15,7 @@
 //! | [`mod@file`] | a mapped file can change | ours are replaced as a whole, never written in place |
 //! | [`allocator`] | an allocator; two functions of the C library | every call is forwarded to the
 //! system's allocator |
+//! | [`crash`] | signal handlers | the handler calls only what is allowed in one |
 //!
 //! Property tests here and in `abridge-model` compare each product with a plain sum of products,
 //! over random shapes, strides and empty matrices.
@@ -23,6 +24,7 @@
 
 pub mod allocator;
 pub mod bf16;
+pub mod crash;
 pub mod file;
 pub mod half;
 pub mod instructions;

@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::str::FromStr;
+use std::sync::{Mutex, PoisonError};
 
 use burn::tensor::Device;
 
@@ -21,7 +22,7 @@ pub enum DeviceKind {
     Metal,
     /// The portable graphics API of Linux and Windows.
     Vulkan,
-    /// The web's graphics API, also outside browsers.
+    /// The shaders of the web, on whichever graphics API the machine has.
     Webgpu,
 }
 
@@ -42,26 +43,140 @@ impl DeviceKind {
         }
     }
 
-    /// The default device of this kind, if this build has it.
+    /// The kinds that this build can use.
+    pub fn built_in() -> impl Iterator<Item = Self> {
+        Self::ALL.into_iter().filter(|kind| kind.is_built_in())
+    }
+
+    /// Whether this build can use it, that is, was built with its cargo feature.
+    pub fn is_built_in(self) -> bool {
+        match self {
+            Self::Cpu => true,
+            Self::Cuda => cfg!(feature = "cuda"),
+            Self::Rocm => cfg!(feature = "rocm"),
+            Self::Metal => cfg!(feature = "metal"),
+            Self::Vulkan => cfg!(feature = "vulkan"),
+            Self::Webgpu => cfg!(feature = "webgpu"),
+        }
+    }
+
+    /// The default device of this kind, ready to compute.
+    ///
+    /// Fails if this build or this machine does not have it. A device is opened once per process;
+    /// later calls return the same.
     pub fn open(self) -> Result<Device> {
+        static OPEN: Mutex<Vec<(DeviceKind, Device)>> = Mutex::new(Vec::new());
+        if self == Self::Cpu {
+            return Ok(Device::flex());
+        }
+        // Nothing is half done if a thread panics while it holds the lock.
+        let mut open = OPEN.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((_, device)) = open.iter().find(|(kind, _)| *kind == self) {
+            return Ok(device.clone());
+        }
+        abridge_machine::crash::blame(format!(
+            "error: the process crashed while it used the {self} device; most likely its driver did. \
+             Outputs are either complete or unchanged. Update the driver, or use --device cpu.\n"
+        ));
+        let device = self.start()?;
+        open.push((self, device.clone()));
+        Ok(device)
+    }
+
+    /// Loads the driver, and fails if there is none.
+    fn start(self) -> Result<Device> {
         match self {
             Self::Cpu => Ok(Device::flex()),
             #[cfg(feature = "cuda")]
-            Self::Cuda => Ok(Device::cuda(burn::tensor::DeviceIndex::Default)),
+            Self::Cuda => self.first_of(burn::tensor::DeviceType::Cuda),
             #[cfg(feature = "rocm")]
-            Self::Rocm => Ok(Device::rocm(burn::tensor::DeviceIndex::Default)),
+            Self::Rocm => self.first_of(burn::tensor::DeviceType::Rocm),
             #[cfg(feature = "metal")]
-            Self::Metal => Ok(Device::metal(burn::tensor::DeviceKind::DefaultDevice)),
+            Self::Metal => self.with_graphics(burn::tensor::wgpu::WgpuBackend::Metal),
             #[cfg(feature = "vulkan")]
-            Self::Vulkan => Ok(Device::vulkan(burn::tensor::DeviceKind::DefaultDevice)),
+            Self::Vulkan => self.with_graphics(burn::tensor::wgpu::WgpuBackend::Vulkan),
+            // Whichever graphics API the machine has. The engine's own "WebGPU" is the browser's, which
+            // exists only there.
             #[cfg(feature = "webgpu")]
-            Self::Webgpu => Ok(Device::webgpu(burn::tensor::DeviceKind::DefaultDevice)),
+            Self::Webgpu => self.with_graphics(burn::tensor::wgpu::WgpuBackend::Auto),
             #[allow(unreachable_patterns, reason = "reached unless every feature is on")]
             other => Err(Error::Device(format!(
                 "this build cannot use {other}; build it with `cargo build --release --features \
                  {other}`, or use --device cpu"
             ))),
         }
+    }
+
+    #[cfg(any(feature = "cuda", feature = "rocm"))]
+    fn first_of(self, kind: burn::tensor::DeviceType) -> Result<Device> {
+        let found = Device::enumerate(kind).into_vec().into_iter().next();
+        found.ok_or_else(|| self.missing("its driver is not installed, or finds no card"))
+    }
+
+    #[cfg(any(feature = "metal", feature = "vulkan", feature = "webgpu"))]
+    fn with_graphics(self, api: burn::tensor::wgpu::WgpuBackend) -> Result<Device> {
+        use burn::tensor::wgpu::WgpuInitError;
+        let options = Device::wgpu_options().graphics_api(api);
+        let (device, setup) = options.init_with_setup().map_err(|error| match error {
+            WgpuInitError::AdapterUnavailable { .. } => {
+                self.missing("its driver is not installed, or finds no card")
+            }
+            other => self.missing(&other.to_string()),
+        })?;
+        // The engine's SPIR-V declares shared memory wrongly unless the driver has the extension
+        // VK_KHR_workgroup_memory_explicit_layout (cubecl-spirv 0.11.3). Mesa's driver for the processor
+        // does not have it, and crashes; the same kernel in WGSL runs there.
+        let adapter = setup.adapter.get_info();
+        if cfg!(feature = "vulkan") && adapter.driver == "llvmpipe" {
+            return Err(Error::Device(format!(
+                "the {self} device is {} ({}), which cannot run the shaders of a build with the feature \
+                 vulkan; build with `--features webgpu` instead, or use --device cpu",
+                adapter.name, adapter.driver_info
+            )));
+        }
+        Ok(device)
+    }
+
+    #[cfg(any(
+        feature = "cuda",
+        feature = "rocm",
+        feature = "metal",
+        feature = "vulkan",
+        feature = "webgpu"
+    ))]
+    fn missing(self, why: &str) -> Error {
+        let others: Vec<&str> =
+            Self::built_in().filter(|kind| *kind != self).map(Self::name).collect();
+        Error::Device(format!(
+            "this machine has no {self} device: {why}; install it, or use another --device of this \
+             build: {}",
+            others.join(", ")
+        ))
+    }
+
+    /// What the device of this kind calls itself, such as the name of a card.
+    pub fn describe(self) -> Result<String> {
+        #[cfg(any(
+            feature = "cuda",
+            feature = "rocm",
+            feature = "metal",
+            feature = "vulkan",
+            feature = "webgpu"
+        ))]
+        if let Some(identity) = self.open()?.identity() {
+            return Ok(identity.name);
+        }
+        self.open().map(|_| "the processor".to_owned())
+    }
+
+    /// The device that the tests of this workspace run on: `ABRIDGE_TEST_DEVICE`, or the CPU.
+    ///
+    /// # Panics
+    ///
+    /// If the variable names no device, so that a misspelt one does not pass on the CPU.
+    pub fn under_test() -> Self {
+        let name = std::env::var("ABRIDGE_TEST_DEVICE");
+        name.map_or(Self::Cpu, |name| name.parse().expect("ABRIDGE_TEST_DEVICE is a device"))
     }
 }
 
@@ -77,8 +192,9 @@ impl FromStr for DeviceKind {
     fn from_str(name: &str) -> Result<Self> {
         Self::ALL.into_iter().find(|kind| kind.name() == name).ok_or_else(|| {
             Error::Device(format!(
-                "there is no device \"{name}\"; choose one of {}",
-                Self::ALL.map(Self::name).join(", ")
+                "there is no device \"{name}\"; choose one of {}; this build has {}",
+                Self::ALL.map(Self::name).join(", "),
+                Self::built_in().map(Self::name).collect::<Vec<_>>().join(", ")
             ))
         })
     }

@@ -29,7 +29,7 @@ pub enum Error {
     #[error(transparent)]
     File(#[from] abridge_base::Error),
 
-    /// A device was requested that this build cannot use.
+    /// A device was requested that this build or this machine does not have.
     #[error("{0}")]
     Device(String),
 

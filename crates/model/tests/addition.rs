@@ -8,7 +8,7 @@ use abridge_model::weights::{TensorFile, WeightPrecision};
 use abridge_model::{Dropout, Model, Part, Preset};
 use burn::module::{Module, ModuleVisitor, Param};
 use burn::tensor::{Device, Gradients, Tensor};
-use common::{batch, config, document, values};
+use common::{batch, config, device, document, values};
 
 fn memories() -> impl Iterator<Item = Preset> {
     let is_memory =
@@ -36,7 +36,7 @@ fn with_memory(
 
 #[test]
 fn the_output_is_exactly_that_of_the_network_below() {
-    let device = Device::flex();
+    let device = device();
     for (kind, change) in common::KINDS {
         for preset in memories() {
             let (base, with_memory) = with_memory(change, preset, &device);
@@ -79,7 +79,7 @@ fn gradients(model: &Model, gradients: &Gradients) -> Vec<Option<bool>> {
 
 #[test]
 fn a_frozen_base_has_no_gradient_and_the_memory_has_one() {
-    let device = Device::flex().autodiff();
+    let device = device().autodiff();
     for (kind, change) in common::KINDS {
         for preset in memories() {
             let (_, model) = with_memory(change, preset, &device);

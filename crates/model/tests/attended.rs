@@ -7,14 +7,13 @@ use abridge_model::config::{Context, Integration};
 use abridge_model::{
     Attended, MemoryRow, Model, ModelConfig, Packed, Preset, Purpose, SentenceInContext,
 };
-use burn::tensor::Device;
-use common::{batch, config, document};
+use common::{batch, config, device, document};
 
 fn for_all(check: impl Fn(&str, &Model)) {
-    common::for_all(&Device::flex(), |name, model| {
+    common::for_all(&device(), |name, model| {
         for as_published in [false, true] {
             let config = ModelConfig { as_published, ..model.config().clone() };
-            check(name, &config.init(7, &Device::flex()).unwrap());
+            check(name, &config.init(7, &device()).unwrap());
         }
     });
 }
@@ -92,7 +91,7 @@ fn memory_rows_name_slot_and_row() {
 #[test]
 fn attention_to_a_memory_equals_attention_within_a_batch() {
     for preset in Preset::ALL {
-        let model = config(preset, 2).init(7, &Device::flex()).unwrap();
+        let model = config(preset, 2).init(7, &device()).unwrap();
         let (sentences, targets) = document(4, 5);
         let batch = batch(&[(sentences.clone(), targets)], model.config());
         let together =
@@ -123,7 +122,7 @@ fn attention_to_a_memory_equals_attention_within_a_batch() {
 fn only_visible_tokens_have_weights() {
     let mut config = config(Preset::CachingTokens, 1);
     config.integration = Some(Integration::Serial);
-    let model = config.init(7, &Device::flex()).unwrap();
+    let model = config.init(7, &device()).unwrap();
     let (sentences, _) = document(5, 1);
     let batch = batch(&[(vec![sentences[0].clone(), vec![2]], vec![vec![2], vec![2]])], &config);
     let all = model.attended(&model.sources(&batch.source).unwrap(), &batch.targets).unwrap();

@@ -8,12 +8,11 @@ use abridge_model::{
     Batch, Dropout, Example, Model, Packed, Preset, Purpose, Reading, SentenceInContext,
     SourceBatch,
 };
-use burn::tensor::Device;
-use common::{batch, difference, document, model, values};
+use common::{batch, device, difference, document, model, values};
 
 /// For every preset, context size and kind.
 fn for_all(check: impl Fn(&str, &Model)) {
-    common::for_all(&Device::flex(), check);
+    common::for_all(&device(), check);
 }
 
 fn logits(model: &Model, batch: &Batch) -> Vec<f64> {
@@ -234,7 +233,7 @@ fn context_matters_to_every_model_that_has_it() {
 
 #[test]
 fn the_order_of_context_matters_to_a_memory() {
-    let device = Device::flex();
+    let device = device();
     for preset in [Preset::CachingTokens, Preset::Grouping, Preset::CachingSentence] {
         let model = model(preset, 2, &device);
         let straight = batch(&[document(13, 3)], model.config());
@@ -247,7 +246,7 @@ fn the_order_of_context_matters_to_a_memory() {
 
 #[test]
 fn batches_that_do_not_fit_are_refused() {
-    let device = Device::flex();
+    let device = device();
     let model = model(Preset::Grouping, 1, &device);
     let good = batch(&[document(14, 2)], model.config());
     let refuse = |change: &dyn Fn(&mut Batch)| {

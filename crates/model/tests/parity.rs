@@ -13,12 +13,12 @@ use abridge_model::config::{
 use abridge_model::tokens::{END, PAD};
 use abridge_model::weights::{FairseqCheckpoint, TensorFile};
 use abridge_model::{
-    Batch, Dropout, Encoded, Example, Model, ModelConfig, ModelSize, Packed, Preset, Purpose,
-    SentenceInContext, SourceBatch,
+    Batch, DeviceKind, Dropout, Encoded, Example, Model, ModelConfig, ModelSize, Packed, Preset,
+    Purpose, SentenceInContext, SourceBatch,
 };
 use burn::module::{Module, ModuleMapper, Param};
 use burn::tensor::activation::log_softmax;
-use burn::tensor::{Device, Gradients, Tensor};
+use burn::tensor::{Gradients, Tensor};
 use serde_json::Value;
 
 #[test]
@@ -57,7 +57,7 @@ impl Case {
     }
 
     fn check(&self) {
-        let device = Device::flex().autodiff();
+        let device = DeviceKind::under_test().open().unwrap().autodiff();
         let checkpoint = FairseqCheckpoint::open(&self.weights).unwrap();
         self.check_inferred(&checkpoint);
         let model = checkpoint.load(&self.config, &device).unwrap();

@@ -7,7 +7,7 @@ use abridge_model::{
     Batch, Dropout, Model, ModelConfig, Packed, Preset, Purpose, Remembered, SentenceInContext,
 };
 use burn::tensor::Device;
-use common::{Document, batch, difference, document, values};
+use common::{Document, batch, device, difference, document, values};
 
 /// Every model with a memory.
 const PRESETS: [Preset; 7] = [
@@ -42,7 +42,7 @@ fn logits(model: &Model, batch: &Batch) -> Vec<Vec<f64>> {
 #[test]
 fn a_translation_matters_to_the_sentences_that_have_it_as_context() {
     for preset in PRESETS {
-        let model = model(preset, &Device::flex());
+        let model = model(preset, &device());
         let document = document(1, 6);
         let before = logits(&model, &translated(&document, &model));
         let mut changed = document.clone();
@@ -65,7 +65,7 @@ fn a_translation_matters_to_the_sentences_that_have_it_as_context() {
 #[test]
 fn reading_one_by_one_gives_the_same_as_all_at_once() {
     for preset in PRESETS {
-        let model = model(preset, &Device::flex());
+        let model = model(preset, &device());
         let document = document(2, 6);
         let together = logits(&model, &translated(&document, &model));
         let mut past: Vec<Remembered> = Vec::new();
@@ -88,7 +88,7 @@ fn reading_one_by_one_gives_the_same_as_all_at_once() {
 
 #[test]
 fn an_unknown_translation_leaves_its_slot_empty() {
-    let model = model(Preset::Grouping, &Device::flex());
+    let model = model(Preset::Grouping, &device());
     let document = document(3, 4);
     let mut unknown = translated(&document, &model);
     unknown.source.translations = Packed::new(document.1.iter().map(|_| Vec::new()));
@@ -99,7 +99,7 @@ fn an_unknown_translation_leaves_its_slot_empty() {
 
 #[test]
 fn the_gradient_goes_through_translations_to_the_target_embedding() {
-    let device = Device::flex().autodiff();
+    let device = device().autodiff();
     let model = model(Preset::Grouping, &device);
     let document = document(4, 3);
     // A word that occurs in a translation in the context, but in no target.
@@ -121,7 +121,7 @@ fn the_gradient_goes_through_translations_to_the_target_embedding() {
 
 #[test]
 fn translations_that_do_not_fit_are_refused() {
-    let model = model(Preset::Grouping, &Device::flex());
+    let model = model(Preset::Grouping, &device());
     let document = document(5, 3);
     let mut batch = translated(&document, &model);
     batch.source.translations = Packed::new(&document.1[..2]);
@@ -130,6 +130,6 @@ fn translations_that_do_not_fit_are_refused() {
     batch.source.translations = Packed::new([[900, 2]; 3]);
     let error = model.forward(&batch, &mut Dropout::off()).unwrap_err().to_string();
     assert!(error.contains("the vocabulary ends at"), "{error}");
-    let plain = common::model(Preset::Grouping, 2, &Device::flex());
+    let plain = common::model(Preset::Grouping, 2, &device());
     assert!(plain.read_translations(&Packed::new([[5, 2]])).is_err());
 }

@@ -16,6 +16,9 @@ pub struct Gradients {
     parts: Vec<Tensor<1>>,
     /// The factor by which all gradients are multiplied when they are used, so scaling is free.
     factor: f64,
+    /// The sum of the squares of all values, without the factor, if it was read together with something
+    /// else.
+    square: Option<f64>,
 }
 
 impl Gradients {
@@ -40,7 +43,7 @@ impl Gradients {
         }
         let mut collect = Collect { gradients, parts: Vec::new() };
         model.visit(&mut collect);
-        Self { parts: collect.parts, factor: 1.0 }
+        Self { parts: collect.parts, factor: 1.0, square: None }
     }
 
     /// Zero gradients: the contribution of a rank without a micro-batch.
@@ -58,12 +61,13 @@ impl Gradients {
         }
         let mut zeros = Zeros::default();
         model.visit(&mut zeros);
-        Self { parts: zeros.0, factor: 1.0 }
+        Self { parts: zeros.0, factor: 1.0, square: None }
     }
 
     /// Adds the gradients of the other ranks; must be called before scaling. Many parameters are summed
     /// at a time, because every sum synchronises the ranks.
     pub fn sum_over(&mut self, ranks: &dyn Ranks) {
+        self.square = None;
         let mut rest = self.parts.as_mut_slice();
         while !rest.is_empty() {
             let mut values: Vec<f32> = Vec::new();
@@ -86,6 +90,7 @@ impl Gradients {
     /// Adds the gradients of another part of the same update.
     pub fn add(&mut self, other: Self) {
         assert_eq!(self.parts.len(), other.parts.len(), "gradients of the same network");
+        self.square = None;
         let factor = other.factor / self.factor;
         #[allow(clippy::float_cmp, reason = "exactly 1, as in training, needs no multiplication")]
         let is_equal = factor == 1.0;
@@ -101,8 +106,20 @@ impl Gradients {
 
     /// The Euclidean norm over all parameters together.
     pub fn norm(&self) -> f64 {
-        let square = self.parts.iter().map(|part| ops::square_sum(part.clone())).sum::<f64>();
+        let square = self.square.unwrap_or_else(|| ops::square_sum(&self.parts));
         square.sqrt() * self.factor
+    }
+
+    /// Reads single values from the device together with the sum of squares that [`Self::norm`] needs:
+    /// waiting for a device once costs as much as waiting for all of its work.
+    pub(crate) fn read_along(&mut self, mut values: Vec<Tensor<1>>) -> Vec<f64> {
+        let squares = ops::deferred_square_sum(&self.parts);
+        values.extend(squares.clone());
+        let mut read = ops::read_all(values);
+        if squares.is_some() {
+            self.square = read.pop();
+        }
+        read
     }
 
     /// Scales all gradients so that their global norm is at most `limit`; returns the norm before.

@@ -4,6 +4,7 @@ use abridge_base::Workers;
 use abridge_machine::allocator::keep_freed_memory;
 use abridge_model::ops::{ProductPrecision, Products};
 use abridge_model::{Batch, Dropout, Model, random};
+use burn::tensor::Tensor;
 
 use crate::gradients::Gradients;
 use crate::ranks::Ranks;
@@ -87,25 +88,29 @@ impl GradientWorkers {
         settings: UpdateSettings,
     ) -> Result<Accumulated> {
         let model = model.with_products(&Products::of_precision(settings.precision));
-        let mut sum: Option<Accumulated> = None;
+        let mut sum: Option<Gradients> = None;
+        let (mut losses, mut likelihoods, mut tokens) = (Vec::new(), Vec::new(), 0);
         // As many at a time as there are workers, so that no more gradients are held in memory.
         for chunk in batches.chunks(self.count()) {
             let parts = self
                 .workers
                 .run(chunk.to_vec(), |(place, batch)| one(&model, batch, place, settings))?;
             for part in parts {
+                losses.push(part.loss);
+                likelihoods.push(part.likelihood);
+                tokens += part.tokens;
                 match &mut sum {
-                    None => sum = Some(part),
-                    Some(sum) => sum.add(part),
+                    None => sum = Some(part.gradients),
+                    Some(sum) => sum.add(part.gradients),
                 }
             }
         }
-        Ok(sum.unwrap_or_else(|| Accumulated {
-            gradients: Gradients::zeros(&model),
-            loss: 0.0,
-            likelihood: 0.0,
-            tokens: 0,
-        }))
+        let mut gradients = sum.unwrap_or_else(|| Gradients::zeros(&model));
+        let count = losses.len();
+        let read = gradients.read_along([losses, likelihoods].concat());
+        let (losses, likelihoods) = read.split_at(count);
+        let (loss, likelihood) = (losses.iter().sum(), likelihoods.iter().sum());
+        Ok(Accumulated { gradients, loss, likelihood, tokens })
     }
 }
 
@@ -121,13 +126,14 @@ impl Accumulated {
         [self.loss, self.likelihood] = [sums[0], sums[1]];
         self.tokens = sums[2] as usize;
     }
+}
 
-    fn add(&mut self, other: Self) {
-        self.gradients.add(other.gradients);
-        self.loss += other.loss;
-        self.likelihood += other.likelihood;
-        self.tokens += other.tokens;
-    }
+/// What one micro-batch contributes; its losses, `[1]` each, are still on the device.
+struct Contribution {
+    gradients: Gradients,
+    loss: Tensor<1>,
+    likelihood: Tensor<1>,
+    tokens: usize,
 }
 
 fn one(
@@ -135,7 +141,7 @@ fn one(
     batch: &Batch,
     place: usize,
     settings: UpdateSettings,
-) -> Result<Accumulated> {
+) -> Result<Contribution> {
     let key = random::key(&[settings.seed, settings.update, place as u64]);
     let mut dropout = Dropout::new(settings.dropout, key);
     if settings.train == Trained::Context {
@@ -144,10 +150,10 @@ fn one(
     let model = model.with_own_leaves();
     let loss = model.loss(batch, settings.smoothing, &mut dropout)?;
     let gradients = Gradients::of(&model, &loss.smoothed.backward());
-    Ok(Accumulated {
+    Ok(Contribution {
         gradients,
-        loss: f64::from(loss.smoothed.into_scalar::<f32>()),
-        likelihood: f64::from(loss.likelihood.into_scalar::<f32>()),
+        loss: loss.smoothed.without_autodiff(),
+        likelihood: loss.likelihood.without_autodiff(),
         tokens: loss.tokens,
     })
 }

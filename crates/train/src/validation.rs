@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use abridge_corpus::batch::Batcher;
 use abridge_corpus::prepare::PreparedDirectory;
-use abridge_model::{Dropout, Model, ModelConfig};
+use abridge_model::{Dropout, Model, ModelConfig, ops};
 use serde::Serialize;
 
 use crate::ranks::Ranks;
@@ -116,14 +116,19 @@ pub fn losses(
 /// The smoothed loss, the negative log-likelihood and the tokens of a split.
 fn sums(model: &Model, split: &Batcher, smoothing: f64, ranks: &dyn Ranks) -> Result<[f64; 3]> {
     let plan = split.plan(0);
-    let mut sums = [0.0; 3];
+    let (mut losses, mut likelihoods, mut tokens) = (Vec::new(), Vec::new(), 0);
     for planned in plan.batches.iter().skip(ranks.rank()).step_by(ranks.count()) {
         let batch = split.build(planned);
         let scored = model.loss(&batch, smoothing, &mut Dropout::off())?;
-        sums[0] += f64::from(scored.smoothed.into_scalar::<f32>());
-        sums[1] += f64::from(scored.likelihood.into_scalar::<f32>());
-        sums[2] += scored.tokens as f64;
+        losses.push(scored.smoothed.without_autodiff());
+        likelihoods.push(scored.likelihood.without_autodiff());
+        tokens += scored.tokens;
     }
+    // All at once: reading makes a device wait.
+    let count = losses.len();
+    let read = ops::read_all([losses, likelihoods].concat());
+    let (losses, likelihoods) = read.split_at(count);
+    let mut sums = [losses.iter().sum(), likelihoods.iter().sum(), tokens as f64];
     ranks.sum_wide(&mut sums);
     Ok(sums)
 }

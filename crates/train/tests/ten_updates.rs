@@ -6,9 +6,8 @@ use std::path::{Path, PathBuf};
 use abridge_model::ops::ProductPrecision;
 use abridge_model::tokens::END;
 use abridge_model::weights::FairseqCheckpoint;
-use abridge_model::{Batch, Example, Model, Packed, Preset, SourceBatch};
+use abridge_model::{Batch, DeviceKind, Example, Model, Packed, Preset, SourceBatch};
 use abridge_train::{Adam, AdamConfig, GradientWorkers, Schedule, Trained, UpdateSettings};
-use burn::tensor::Device;
 use serde_json::Value;
 
 fn fixture(path: &str) -> PathBuf {
@@ -24,7 +23,7 @@ const CASE: &str = "../model/tests/fixtures/parity/sentence";
 fn model() -> Model {
     let checkpoint = FairseqCheckpoint::open(&fixture(&format!("{CASE}.safetensors"))).unwrap();
     let config = checkpoint.infer(Preset::Sentence, 2, 0).unwrap();
-    checkpoint.load(&config, &Device::flex().autodiff()).unwrap()
+    checkpoint.load(&config, &DeviceKind::under_test().open().unwrap().autodiff()).unwrap()
 }
 
 /// One micro-batch per example, or all in one.

@@ -8,9 +8,8 @@ use std::path::{Path, PathBuf};
 use abridge_model::config::{PoolingConfig, ShortenerConfig};
 use abridge_model::tokens::END;
 use abridge_model::weights::FairseqCheckpoint;
-use abridge_model::{Example, Model, Packed, Preset, Purpose, SourceBatch};
+use abridge_model::{DeviceKind, Example, Model, Packed, Preset, Purpose, SourceBatch};
 use abridge_translate::{BeamSettings, Hypothesis, beam_search};
-use burn::tensor::Device;
 use serde_json::Value;
 
 struct Case {
@@ -48,7 +47,7 @@ fn case(file: &Path) -> Case {
     if let Some(ShortenerConfig::Pooling(PoolingConfig { window, .. })) = &mut config.shortener {
         *window = size("k_pool");
     }
-    let model = checkpoint.load(&config, &Device::flex()).unwrap();
+    let model = checkpoint.load(&config, &DeviceKind::under_test().open().unwrap()).unwrap();
     Case { name: file.file_stem().unwrap().to_string_lossy().into_owned(), json, model }
 }
 

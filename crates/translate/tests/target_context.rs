@@ -3,16 +3,15 @@
 
 mod common;
 
-use abridge_model::{ModelConfig, Preset};
+use abridge_model::{DeviceKind, ModelConfig, Preset};
 use abridge_translate::{
     Control, DocumentSettings, Error, ScoreRequest, Session, Translation, Translator, Turn,
 };
-use burn::tensor::Device;
 use common::{assert_same, best, config, document, settings, tokenizer};
 
 fn translator(preset: Preset) -> Translator {
     let config = ModelConfig { target_context: true, ..config(preset, 2) };
-    let model = config.init(7, &Device::flex()).unwrap();
+    let model = config.init(7, &DeviceKind::under_test().open().unwrap()).unwrap();
     Translator::new(model, tokenizer(), tokenizer(), &format!("{preset}")).unwrap()
 }
 

@@ -9,8 +9,6 @@ use abridge_model::ops::{Bf16Kind, Instructions, Int8Path};
 pub fn run() -> anyhow::Result<()> {
     let mut out = std::io::stdout().lock();
     writeln!(out, "abridge {}", env!("CARGO_PKG_VERSION"))?;
-    let devices = DeviceKind::ALL.into_iter().filter(|device| device.open().is_ok());
-    let devices: Vec<String> = devices.map(|device| device.to_string()).collect();
     let threads = std::thread::available_parallelism().map_or(1, usize::from);
     let mpi = if cfg!(feature = "mpi") { "yes" } else { "no (cargo feature mpi)" };
     writeln!(out, "instructions:  {}", Instructions::here())?;
@@ -21,7 +19,11 @@ pub fn run() -> anyhow::Result<()> {
         });
     writeln!(out, "bf16 products: {bf16}")?;
     writeln!(out, "threads:       {threads}")?;
-    writeln!(out, "devices:       {}", devices.join(", "))?;
+    for (place, device) in DeviceKind::built_in().enumerate() {
+        let title = if place == 0 { "devices:" } else { "" };
+        let state = device.describe().unwrap_or_else(|error| error.to_string());
+        writeln!(out, "{title:<14} {device}: {state}")?;
+    }
     writeln!(out, "MPI:           {mpi}")?;
     writeln!(out, "system:        {} {}", std::env::consts::OS, std::env::consts::ARCH)?;
     Ok(())

@@ -362,13 +362,30 @@ pub fn adam<const D: usize>(
     }
 }
 
-/// The sum of the squares of all values.
-pub fn square_sum(x: Tensor<1>) -> f64 {
-    if is_fused(&x) {
-        fused::square_sum(x)
-    } else {
-        f64::from(x.square().sum().into_scalar::<f32>())
+/// The sum of the squares of all values of some tensors.
+pub fn square_sum(parts: &[Tensor<1>]) -> f64 {
+    match deferred_square_sum(parts) {
+        Some(sum) => f64::from(sum.into_scalar::<f32>()),
+        None => parts.iter().map(|part| fused::square_sum(part.clone())).sum(),
     }
+}
+
+/// [`square_sum`] as a tensor, `[1]`, so that it can be read together with other values; `None` where
+/// the fused sum is to be taken, which has nothing to wait for.
+pub fn deferred_square_sum(parts: &[Tensor<1>]) -> Option<Tensor<1>> {
+    if parts.iter().all(is_fused) {
+        return None;
+    }
+    let squares = parts.iter().map(|part| part.clone().square().sum()).collect();
+    Some(Tensor::cat(squares, 0).sum())
+}
+
+/// The values of tensors with one value each, read from the device at once.
+pub fn read_all(values: Vec<Tensor<1>>) -> Vec<f64> {
+    if values.is_empty() {
+        return Vec::new();
+    }
+    Tensor::cat(values, 0).into_data().iter::<f64>().collect()
 }
 
 /// Row numbers as a tensor that `select` takes.

@@ -5,12 +5,18 @@
 use abridge_model::config::{Activation, Autoregression, FirstWord, NormPosition, Positions};
 use abridge_model::tokens::{END, PAD, SPECIAL_TOKENS};
 use abridge_model::{
-    Batch, Example, Model, ModelConfig, ModelSize, Packed, Preset, Purpose, SourceBatch, random,
+    Batch, DeviceKind, Example, Model, ModelConfig, ModelSize, Packed, Preset, Purpose,
+    SourceBatch, random,
 };
 use burn::tensor::{Device, Tensor};
 
 /// Words of the test vocabulary.
 pub const VOCABULARY: usize = 40;
+
+/// The device that these tests run on.
+pub fn device() -> Device {
+    DeviceKind::under_test().open().unwrap()
+}
 
 /// A small network of the preset, with random weights that leave nothing at zero.
 pub fn model(preset: Preset, context_size: usize, device: &Device) -> Model {

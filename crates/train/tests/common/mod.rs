@@ -7,8 +7,8 @@ use std::sync::atomic::AtomicBool;
 
 use abridge_corpus::practice::PracticeConfig;
 use abridge_corpus::prepare::{Recipe, Request, Silent, prepare_practice};
+use abridge_model::DeviceKind;
 use abridge_train::{Ending, Event, Options, RunPaths, TrainRecipe, Training};
-use burn::tensor::Device;
 
 /// Made once per test process.
 pub fn data() -> &'static Path {
@@ -75,7 +75,18 @@ pub fn open_with(
     run: &Path,
     options: Options,
 ) -> abridge_train::Result<Training> {
-    Training::open(recipe, &RunPaths { data, run }, &Device::flex(), options)
+    open_on(DeviceKind::under_test(), recipe, data, run, options)
+}
+
+pub fn open_on(
+    device: DeviceKind,
+    recipe: TrainRecipe,
+    data: &Path,
+    run: &Path,
+    options: Options,
+) -> abridge_train::Result<Training> {
+    let device = device.open().unwrap();
+    Training::open(recipe, &RunPaths { data, run }, &device, options)
 }
 
 pub fn go_on(training: &mut Training) -> (Ending, Vec<Event>) {

@@ -6,9 +6,8 @@ use abridge_corpus::Tokenizer;
 use abridge_corpus::tokenizer::{TrainSettings, count_words};
 use abridge_model::config::{Activation, Autoregression, FirstWord, NormPosition};
 use abridge_model::tokens::PAD;
-use abridge_model::{ModelConfig, ModelSize, Preset, random};
+use abridge_model::{DeviceKind, ModelConfig, ModelSize, Preset, random};
 use abridge_translate::{BeamSettings, Rendition, Translation, Translator};
-use burn::tensor::Device;
 
 const WORDS: [&str; 24] = [
     "the", "lamp", "river", "old", "is", "was", "broken", "she", "it", "he", "saw", "and", "tall",
@@ -94,7 +93,7 @@ pub fn translator(preset: Preset, context_size: usize) -> Translator {
 }
 
 fn with_random_weights(config: &ModelConfig, hash: &str) -> Translator {
-    let model = config.init(7, &Device::flex()).unwrap();
+    let model = config.init(7, &DeviceKind::under_test().open().unwrap()).unwrap();
     Translator::new(model, tokenizer(), tokenizer(), hash).unwrap()
 }
 
