@@ -13,6 +13,9 @@ import pytest
 
 import abridge
 
+# Jobs that a shell starts in the background ignore it.
+signal.signal(signal.SIGINT, signal.default_int_handler)
+
 
 def test_threads_share_a_translator(translator: abridge.Translator, document: list[str]) -> None:
     def work() -> list[str]:
