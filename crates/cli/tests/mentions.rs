@@ -68,6 +68,28 @@ fn pronouns_have_the_gender_of_the_noun_before_them() {
     assert_eq!(again, ["out.en", "out.de", "out.docids"].map(file), "the same seed gives the same");
 }
 
+/// The best translations alone would teach a memory to be surer than the model.
+#[cfg(feature = "built-in")]
+#[test]
+fn ordinary_sentences_have_translations_that_are_drawn_at_random() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = |name: &str| fs::read_to_string(folder.path().join(name)).unwrap();
+    fs::write(folder.path().join("a.en"), TEXT).unwrap();
+    let mut translations =
+        std::collections::BTreeMap::<String, std::collections::BTreeSet<String>>::new();
+    for seed in ["1", "2", "3", "4"] {
+        mentions(folder.path(), "en-de").args(["--seed", seed]).assert().success();
+        let (source, target) = (file("out.en"), file("out.de"));
+        for (source, target) in source.lines().zip(target.lines()) {
+            translations.entry(source.into()).or_default().insert(target.into());
+        }
+    }
+    let (pronominal, ordinary): (Vec<_>, Vec<_>) =
+        translations.iter().partition(|(source, _)| source.starts_with("It"));
+    assert!(pronominal.iter().all(|(_, found)| found.len() == 1), "{pronominal:?}");
+    assert!(ordinary.iter().any(|(_, found)| found.len() > 1), "{ordinary:?}");
+}
+
 #[test]
 fn what_cannot_be_made_changes_nothing() {
     let folder = tempfile::tempdir().unwrap();

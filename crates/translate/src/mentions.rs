@@ -7,7 +7,7 @@ use abridge_corpus::mentions::{
 use abridge_corpus::{Document, Segment};
 
 use crate::documents::DocumentSettings;
-use crate::settings::BeamSettings;
+use crate::settings::{BeamSettings, Sampling};
 use crate::translator::Translator;
 use crate::turns::Control;
 use crate::{Error, Result};
@@ -37,7 +37,9 @@ struct Example {
 impl Translator {
     /// Makes documents in which only an earlier sentence tells the gender of a pronoun, and windows of
     /// the text as it is (`ordinary`; by default half as many). All translations are this model's own,
-    /// of each sentence by itself. `begin` is called with the name and the number of sentences of each
+    /// of each sentence by itself. Those of ordinary sentences are drawn at random: the most probable
+    /// ones would teach the memory to be surer than the model, which has nothing to do with context.
+    /// `begin` is called with the name and the number of sentences of each
     /// stage, `done` with the number of sentences just finished.
     pub fn mention_documents(
         &self,
@@ -48,15 +50,18 @@ impl Translator {
         begin: &dyn Fn(&str, usize),
         done: &(dyn Fn(usize) + Sync),
     ) -> Result<MentionDocuments> {
-        let translate = |stage: &str, sentences: Vec<String>| -> Result<Vec<String>> {
+        let best = BeamSettings { beam: 1, ..self.default_search().clone() };
+        let sampling = Sampling { seed: settings.seed, ..Sampling::default() };
+        let sample = BeamSettings { sampling: Some(sampling), ..best.clone() };
+        let translate = |stage: &str, sentences: Vec<String>, search: &BeamSettings| {
             begin(stage, sentences.len());
-            self.one_by_one(sentences, done)
+            self.one_by_one(sentences, search, done)
         };
         let found = candidates(text, settings);
         let count = found.len();
         let side = |of: fn(&Candidate) -> &String| found.iter().map(|c| of(c).clone()).collect();
-        let named = translate("sentences with a noun", side(|c| &c.named))?;
-        let short = translate("sentences with a pronoun", side(|c| &c.pronominal))?;
+        let named = translate("sentences with a noun", side(|c| &c.named), &best)?;
+        let short = translate("sentences with a pronoun", side(|c| &c.pronominal), &best)?;
         let mut examples: Vec<Example> = Vec::new();
         for (candidate, (named, short)) in found.into_iter().zip(named.iter().zip(&short)) {
             if let Some(corrected) = table.corrected(named, short, candidate.plural) {
@@ -67,7 +72,7 @@ impl Translator {
             let noun = table.other_noun(corrected, candidate.plural);
             noun.map(|noun| candidate.with_noun(noun)).unwrap_or_default()
         });
-        let others = translate("sentences with another noun", others.collect())?;
+        let others = translate("sentences with another noun", others.collect(), &best)?;
         let mut others = others.iter();
         examples.retain(|Example { corrected, .. }| {
             let other = others.next().map_or("", String::as_str);
@@ -92,25 +97,25 @@ impl Translator {
         let untranslated: Vec<&mut Segment> =
             documents.iter_mut().flat_map(|document| &mut document.segments).filter(open).collect();
         let sentences = untranslated.iter().map(|segment| segment.source.clone()).collect();
-        let translations = translate("contexts", sentences)?;
+        let translations = translate("contexts", sentences, &sample)?;
         for (segment, translation) in untranslated.into_iter().zip(translations) {
             segment.target = Some(translation);
         }
         Ok(MentionDocuments { documents, with_pronoun, candidates: count, found })
     }
 
-    /// The most probable translation of each sentence by itself.
+    /// The translation of each sentence by itself.
     fn one_by_one(
         &self,
         sentences: Vec<String>,
+        search: &BeamSettings,
         done: &(dyn Fn(usize) + Sync),
     ) -> Result<Vec<String>> {
         let documents: Vec<Vec<String>> = sentences.into_iter().map(|s| vec![s]).collect();
-        let settings = BeamSettings { beam: 1, ..self.default_search().clone() };
         let control = Control { done, ..Control::default() };
         let how = DocumentSettings { context: Some(0), control, ..DocumentSettings::default() };
         let mut texts = Vec::with_capacity(documents.len());
-        self.translate_in_order(&documents, &settings, &how, &mut |_, translation| {
+        self.translate_in_order(&documents, search, &how, &mut |_, translation| {
             texts.push(translation.into_text().replace('\n', " "));
             Ok::<(), Error>(())
         })?;

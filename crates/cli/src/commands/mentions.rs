@@ -19,8 +19,8 @@ use indicatif::ProgressBar;
 /// Takes English sentences that begin with a noun (The house was built in 1900.), puts a pronoun in
 /// its place, and before it another sentence of the text that mentions the noun. The model translates
 /// both forms; what it knows of the noun's gender is put into the translation with the pronoun. All
-/// else is the model's own translation, so that a memory trained on it learns to look back, and
-/// nothing else. Windows of the text as it is are added, because context seldom matters there.
+/// else is the model's own translation, drawn at random, so that a memory trained on it learns to
+/// look back, and nothing else. Windows of the text as it is are added, because context seldom matters there.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   abridge mentions --model models/en-pt talks.en letters.en --output mentions
