@@ -91,15 +91,14 @@ impl Translator {
             _ => path,
         };
         // Read in parallel, because the first translation waits for all of it.
-        let (source, target, shortlist, network) = std::thread::scope(|scope| {
-            let source = scope.spawn(|| Tokenizer::load(path, "source"));
-            let target = scope.spawn(|| Tokenizer::load(path, "target"));
+        let (tokenizers, shortlist, network) = std::thread::scope(|scope| {
+            let tokenizers = scope.spawn(|| Tokenizer::load_both(path));
             let list = home(crate::shortlist::FILE);
             let shortlist = scope.spawn(move || Shortlist::open(list, vocabularies));
             let network = Network::open(&directory, device);
-            (joined(source), joined(target), joined(shortlist), network)
+            (joined(tokenizers), joined(shortlist), network)
         });
-        let (source, target) = (source?, target?);
+        let (source, target) = tokenizers?;
         for (side, tokenizer, rows) in
             [("source", &source, vocabularies[0]), ("target", &target, vocabularies[1])]
         {

@@ -17,6 +17,7 @@ mod words;
 
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 pub use encoder::Encoder;
 pub use language::{TargetLanguages, is_language_code, language_code};
@@ -36,10 +37,11 @@ pub struct Tokenizer {
     languages: TargetLanguages,
 }
 
+/// A vocabulary takes megabytes, so clones share it.
 #[derive(Clone, Debug)]
 enum Kind {
-    BytePairs(Box<BytePairs>),
-    Imported(Box<Imported>),
+    BytePairs(Arc<BytePairs>),
+    Imported(Arc<Imported>),
 }
 
 impl Tokenizer {
@@ -72,7 +74,7 @@ impl Tokenizer {
         progress: &mut dyn FnMut(usize),
     ) -> Result<Self> {
         let learned = learn::learn(counts, settings, languages, progress)?;
-        Ok(Self::new(Kind::BytePairs(Box::new(BytePairs::from_learned(&learned)?))))
+        Ok(Self::new(Kind::BytePairs(Arc::new(BytePairs::from_learned(&learned)?))))
     }
 
     /// Imports a SentencePiece `.model`, with the ids of a fairseq `dict.txt` if one is given.
@@ -80,13 +82,13 @@ impl Tokenizer {
     /// Without a dictionary the special tokens come first, then the pieces in the model's order.
     pub fn import(model: &Path, dictionary: Option<&Path>) -> Result<Self> {
         let imported = Imported::read(model, dictionary)?;
-        Ok(Self::new(Kind::Imported(Box::new(imported))))
+        Ok(Self::new(Kind::Imported(Arc::new(imported))))
     }
 
     /// Imports a SentencePiece `.model` whose pieces have the ids of a list.
     pub fn import_listed(model: &Path, pieces: ListedPieces) -> Result<Self> {
         let imported = Imported::read_with(model, pieces)?;
-        Ok(Self::new(Kind::Imported(Box::new(imported))))
+        Ok(Self::new(Kind::Imported(Arc::new(imported))))
     }
 
     /// Reads the tokenizer that [`Tokenizer::save`] wrote under this name into a directory.
@@ -94,7 +96,7 @@ impl Tokenizer {
         let files = Files::new(directory, name);
         if files.json.exists() {
             let pairs = BytePairs::load(&files.json)?;
-            Ok(Self::new(Kind::BytePairs(Box::new(pairs))))
+            Ok(Self::new(Kind::BytePairs(Arc::new(pairs))))
         } else if files.pieces.exists() {
             Self::import_listed(&files.model, ListedPieces::read(&files.pieces)?)
         } else if files.model.exists() {
@@ -102,6 +104,21 @@ impl Tokenizer {
         } else {
             Err(files.missing())
         }
+    }
+
+    /// The tokenizers of the source and the target language of a model directory. Those of a joint
+    /// vocabulary, whose files are the same, are read once and share their memory.
+    pub fn load_both(directory: &Path) -> Result<(Self, Self)> {
+        if Files::new(directory, "source").are_same(&Files::new(directory, "target")) {
+            let both = Self::load(directory, "source")?;
+            return Ok((both.clone(), both));
+        }
+        std::thread::scope(|scope| {
+            let source = scope.spawn(|| Self::load(directory, "source"));
+            let target = Self::load(directory, "target");
+            let source = source.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+            Ok((source?, target?))
+        })
     }
 
     /// The files that [`Tokenizer::load`] would read.
@@ -115,7 +132,7 @@ impl Tokenizer {
 
     /// Reads a `tokenizer.json` of this crate from any path.
     pub fn from_file(path: &Path) -> Result<Self> {
-        Ok(Self::new(Kind::BytePairs(Box::new(BytePairs::load(path)?))))
+        Ok(Self::new(Kind::BytePairs(Arc::new(BytePairs::load(path)?))))
     }
 
     /// Writes `tokenizer.<name>.json`, or for an imported one copies of what was imported
@@ -259,6 +276,9 @@ fn flush(text: &mut String, bytes: &mut Vec<u8>) {
     }
 }
 
+/// Larger files of a tokenizer are not compared with each other.
+const LARGEST_COMPARED: u64 = 64 << 20;
+
 struct Files {
     json: PathBuf,
     model: PathBuf,
@@ -275,6 +295,22 @@ impl Files {
             dictionary: file("dict.txt"),
             pieces: file("pieces.json"),
         }
+    }
+
+    /// Whether the same files are there, with the same content.
+    fn are_same(&self, other: &Self) -> bool {
+        let pairs = [
+            (&self.json, &other.json),
+            (&self.model, &other.model),
+            (&self.dictionary, &other.dictionary),
+            (&self.pieces, &other.pieces),
+        ];
+        let content = |path: &Path| abridge_base::files::read_regular(path, LARGEST_COMPARED).ok();
+        pairs.into_iter().all(|(one, two)| match (one.exists(), two.exists()) {
+            (false, false) => true,
+            (true, true) => content(one).is_some_and(|bytes| content(two) == Some(bytes)),
+            _ => false,
+        })
     }
 
     fn missing(&self) -> Error {

@@ -119,6 +119,26 @@ fn a_saved_tokenizer_loads_unchanged() {
 }
 
 #[test]
+fn a_joint_vocabulary_is_in_memory_once() {
+    let directory = tempfile::tempdir().unwrap();
+    let place = |tokenizer: &Tokenizer| std::ptr::from_ref(byte_pairs(tokenizer));
+    for name in ["source", "target"] {
+        trained(160).save(directory.path(), name).unwrap();
+    }
+    let (source, target) = Tokenizer::load_both(directory.path()).unwrap();
+    assert_eq!(place(&source), place(&target));
+
+    trained(150).save(directory.path(), "target").unwrap();
+    let (source, target) = Tokenizer::load_both(directory.path()).unwrap();
+    assert_ne!(place(&source), place(&target));
+    assert_eq!((source.vocabulary_size(), target.vocabulary_size()), (160, 150));
+
+    std::fs::remove_file(directory.path().join("tokenizer.target.json")).unwrap();
+    let error = Tokenizer::load_both(directory.path()).unwrap_err().to_string();
+    assert!(error.contains("tokenizer.target.json"), "{error}");
+}
+
+#[test]
 fn rejects_foreign_and_damaged_files_with_a_reason() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("tokenizer.json");
