@@ -5,7 +5,7 @@ use burn::module::Module;
 
 use super::cell::Outcome;
 
-/// The paper's vocabulary size, on which its parameter counts are based.
+/// The vocabulary size inferred from the paper's parameter counts; its text says 20,000.
 pub const PAPER_VOCABULARY: usize = 19_804;
 
 /// Parameters in millions.
