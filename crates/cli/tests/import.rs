@@ -92,6 +92,11 @@ fn every_command_accepts_an_imported_model() {
         let text = String::from_utf8(translated.get_output().stdout.clone()).unwrap();
         assert_eq!(text.lines().count(), 2);
         abridge(&["score", "--model", &out, &source, &reference]).args(into).assert().success();
+        abridge(&["inspect", "--model", &out, &source])
+            .args(into)
+            .assert()
+            .success()
+            .stdout(contains("lamp"));
     }
     let int8 = at("int8");
     abridge(&["quantize", "--model", &at("marian-mt"), "--to", "int8", &int8]).assert().success();

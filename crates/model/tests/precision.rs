@@ -1,6 +1,8 @@
 //! Weights in fewer bits: what comes back, how large it is, and what is refused.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+mod common;
+
 use std::fs;
 use std::path::Path;
 
@@ -166,11 +168,11 @@ fn int8_products_are_near_those_of_unpacked_weights() {
 fn for_translation_a_network_multiplies_the_integers_of_its_file() {
     let folder = tempfile::tempdir().unwrap();
     for preset in [Preset::Sentence, Preset::MultiEncoder, Preset::Grouping] {
-        for shared in [false, true] {
+        for (kind, change) in common::KINDS {
             let mut config = preset.config(ModelSize::Tiny, 900, 900, 2);
-            config.shared_embeddings = shared;
+            change(&mut config);
             let network = config.init(4, &Device::flex()).unwrap();
-            let path = folder.path().join(format!("{preset}-{shared}"));
+            let path = folder.path().join(format!("{preset}, {kind}"));
             ModelDirectory::write_in(WeightPrecision::Int8, &path, &network, [].into(), |_| {
                 Ok::<(), abridge_model::Error>(())
             })
@@ -186,13 +188,13 @@ fn for_translation_a_network_multiplies_the_integers_of_its_file() {
             // The decoder has the same integers, whether packed from the file or from values.
             let (mut steps, mut others) = (exact.decode(&sources[0]), lean.decode(&sources[0]));
             let difference = distance(steps.step(&[END; 4]), others.step(&[END; 4]));
-            assert!(difference < 1e-5, "{preset}, {shared}: off by {difference}");
+            assert!(difference < 1e-5, "{preset}, {kind}: off by {difference}");
 
             // What it attends to was made with rounded rows.
             let (mut steps, mut others) = (exact.decode(&sources[0]), lean.decode(&sources[1]));
             let off = distance(steps.step(&[END; 4]), others.step(&[END; 4]));
-            assert!(off > 1e-5, "{preset}, {shared}: rows are rounded as well");
-            assert!(off < 0.1, "{preset}, {shared}: off by {off}");
+            assert!(off > 1e-5, "{preset}, {kind}: rows are rounded as well");
+            assert!(off < 0.1, "{preset}, {kind}: off by {off}");
 
             // Who needs the values still gets them, and they can be written again.
             let file = folder.path().join("again.safetensors");

@@ -169,23 +169,27 @@ fn only_the_memory_is_trained_on_a_frozen_model() {
 fn a_memory_learns_on_architectures_of_other_toolkits() {
     for (kind, settings) in [
         ("pre-norm", &["model.change.norm=before", "model.change.activation=gelu"][..]),
+        ("MarianMT", &["model.change.activation=silu", "model.change.output_bias=true"]),
         (
-            "SSRU, more layers in the encoder",
+            "Marian with SSRU",
             &[
                 "model.change.autoregression=ssru",
                 "model.change.first_word=zero",
                 "model.change.output_bias=true",
-                "model.change.encoder_layers=3",
-                "model.change.decoder_layers=1",
+                "model.change.encoder_layers=6",
+                "model.change.decoder_layers=2",
             ],
         ),
     ] {
         let folder = tempfile::tempdir().unwrap();
         let model = sentence_model_of(settings, folder.path());
-        for preset in ["grouping", "caching-tokens"] {
-            let run = folder.path().join(preset);
+        for (preset, train) in
+            [("grouping", "context"), ("caching-tokens", "context"), ("caching-tokens", "all")]
+        {
+            let run = folder.path().join(format!("{preset} {train}"));
             let preset = format!("model.preset={preset}");
-            let settings = [&*preset, "optimisation.train=context", "stop.max_updates=20"];
+            let train = format!("optimisation.train={train}");
+            let settings = [&*preset, &*train, "stop.max_updates=20"];
             let mut training = open_with(recipe(&settings), data(), &run, from(&model)).unwrap();
             let (_, events) = go_on(&mut training);
             let losses: Vec<f64> = events

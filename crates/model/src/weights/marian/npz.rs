@@ -253,6 +253,21 @@ mod tests {
         assert!(problem.contains("made to fill the memory"), "{problem}");
     }
 
+    #[test]
+    fn items_that_share_bytes_are_refused() {
+        let one = npy("<f4", "(1,)", &floats(&[1.0]));
+        let mut bytes =
+            archive(&[("a.npy", one.clone()), ("b.npy", one)], CompressionMethod::Stored);
+        // The directory at the end lists where the data of each begin: both at the first now.
+        let entries: Vec<usize> =
+            (0..bytes.len() - 4).filter(|&at| bytes[at..].starts_with(b"PK\x01\x02")).collect();
+        let offset = entries[1] + 42;
+        assert_ne!(bytes[offset..][..4], [0; 4]);
+        bytes[offset..][..4].fill(0);
+        let problem = parsed(&bytes).unwrap_err();
+        assert!(problem.contains("items of the archive overlap"), "{problem}");
+    }
+
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(2000))]
 
