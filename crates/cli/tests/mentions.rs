@@ -64,7 +64,8 @@ fn pronouns_have_the_gender_of_the_noun_before_them() {
     }
     assert!(found.iter().all(|&count| count > 0), "{found:?}");
     let again = [&source, &target, &ids].map(String::clone);
-    mentions(folder.path(), "en-de").assert().success();
+    mentions(folder.path(), "en-de").assert().code(1).stderr(contains("--force"));
+    mentions(folder.path(), "en-de").arg("--force").assert().success();
     assert_eq!(again, ["out.en", "out.de", "out.docids"].map(file), "the same seed gives the same");
 }
 
@@ -78,7 +79,7 @@ fn ordinary_sentences_have_translations_that_are_drawn_at_random() {
     let mut translations =
         std::collections::BTreeMap::<String, std::collections::BTreeSet<String>>::new();
     for seed in ["1", "2", "3", "4"] {
-        mentions(folder.path(), "en-de").args(["--seed", seed]).assert().success();
+        mentions(folder.path(), "en-de").args(["--force", "--seed", seed]).assert().success();
         let (source, target) = (file("out.en"), file("out.de"));
         for (source, target) in source.lines().zip(target.lines()) {
             translations.entry(source.into()).or_default().insert(target.into());
@@ -88,6 +89,21 @@ fn ordinary_sentences_have_translations_that_are_drawn_at_random() {
         translations.iter().partition(|(source, _)| source.starts_with("It"));
     assert!(pronominal.iter().all(|(_, found)| found.len() == 1), "{pronominal:?}");
     assert!(ordinary.iter().any(|(_, found)| found.len() > 1), "{ordinary:?}");
+}
+
+#[cfg(feature = "built-in")]
+#[test]
+fn sentences_with_line_ends_stay_one_line() {
+    let folder = tempfile::tempdir().unwrap();
+    let sentences: Vec<String> =
+        TEXT.lines().map(|line| line.replacen(" the ", "\nthe ", 1)).collect();
+    assert!(sentences.iter().any(|sentence| sentence.contains('\n')));
+    let document = serde_json::json!({ "id": "d", "source": sentences }).to_string();
+    fs::write(folder.path().join("a.en"), document + "\n").unwrap();
+    mentions(folder.path(), "en-de").args(["--format", "jsonl"]).assert().success();
+    let lines = |name: &str| fs::read_to_string(folder.path().join(name)).unwrap().lines().count();
+    assert_eq!(lines("out.en"), lines("out.de"));
+    assert_eq!(lines("out.en"), lines("out.docids"));
 }
 
 #[test]
@@ -100,8 +116,10 @@ fn what_cannot_be_made_changes_nothing() {
         assert_eq!(fs::read_to_string(folder.path().join("out.de")).unwrap(), "mine");
         assert!(!folder.path().join("out.en").exists());
     };
+    // Not without being told to.
+    mentions(folder.path(), "model").assert().code(1).stderr(contains("out.de: already exists"));
     // Random weights do not translate.
-    let refused = mentions(folder.path(), "model").assert().code(2);
+    let refused = mentions(folder.path(), "model").arg("--force").assert().code(2);
     refused.stderr(contains("a.en: no document can be made").and(contains("give more text")));
     is_untouched();
     let unknown = mentions(folder.path(), "model").args(["--to", "xx"]).assert().code(2);

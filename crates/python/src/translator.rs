@@ -7,6 +7,7 @@ use std::time::Duration;
 use abridge_base::files::Outputs;
 use abridge_corpus::{Input, read};
 use abridge_model::DeviceKind;
+use abridge_model::weights::ModelDirectory;
 use abridge_translate::{BeamSettings, Control, DocumentSettings, InstalledModels};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyIterator, PyString};
@@ -167,9 +168,12 @@ impl Translator {
         let settings = search::settings(&self.inner, search)?;
         work::run(py, progress, |link| {
             let mut outputs = Outputs::new();
-            outputs.reading(&self.path).reading(&path);
+            let input = Input::new(&path);
+            for path in ModelDirectory::read_by_open(&self.path).iter().chain(&input.files()) {
+                outputs.reading(path);
+            }
             let output = output.map(|output| outputs.file(&output)).transpose()?;
-            let corpus = read(&Input::new(&path))?;
+            let corpus = read(&input)?;
             let sentences = |document: &abridge_corpus::Document| {
                 document.segments.iter().map(|segment| segment.source.clone()).collect()
             };

@@ -57,9 +57,15 @@ impl Outputs {
         Self::default()
     }
 
-    /// Adds a file or directory that the command reads. Missing ones are ignored.
+    /// Adds a file or directory that the command reads. Of a path into an archive, as in
+    /// `a.tar/train.en`, that is the archive. Missing ones are ignored.
     pub fn reading(&mut self, path: &Path) -> &mut Self {
-        if let Ok(metadata) = fs::metadata(path) {
+        let mut existing =
+            path.ancestors().filter_map(|path| Some((path, fs::metadata(path).ok()?)));
+        if let Some((found, metadata)) = existing.next()
+            && (found == path || metadata.is_file())
+        {
+            let path = found;
             self.reading.push(Reading {
                 path: path.to_path_buf(),
                 identity: Identity::of(path, &metadata),

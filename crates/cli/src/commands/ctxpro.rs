@@ -3,7 +3,7 @@
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use abridge_base::files::{OutputFile, Outputs};
+use abridge_base::files::{OutputFile, Outputs, read_text};
 use abridge_corpus::CtxProSet;
 use abridge_evaluate::{
     Control, ControlTests, CtxProContext, CtxProReport, CtxProTask, ctxpro_hash, ctxpro_tests,
@@ -80,6 +80,9 @@ pub struct CtxPro {
     quiet: bool,
 }
 
+/// Larger files are not translations of a test set.
+const LARGEST: u64 = 1 << 30;
+
 /// One column of the table.
 struct Column {
     name: String,
@@ -136,8 +139,7 @@ impl CtxPro {
         let mut columns = Vec::new();
         for file in &self.translations {
             // An empty line is an empty translation, not the end of a document.
-            let text = std::fs::read_to_string(file)
-                .map_err(|error| abridge_corpus::Error::io("read", file, error))?;
+            let text = read_text(file, LARGEST)?;
             let lines: Vec<&str> = text.lines().collect();
             ensure!(
                 lines.len() == set.items.len(),
@@ -236,9 +238,9 @@ impl CtxPro {
     ) -> anyhow::Result<Vec<OutputFile>> {
         let Some(output) = &self.output else { return Ok(Vec::new()) };
         let mut outputs = Outputs::new();
-        outputs.reading(model);
-        for ending in ["input", "json"] {
-            outputs.reading(&self.set.with_extension(ending));
+        super::model::reading(model, &mut outputs)?;
+        for file in CtxProSet::files(&self.set) {
+            outputs.reading(&file);
         }
         outputs.file(&part_file(output))?;
         let file = |context: &CtxProContext| {

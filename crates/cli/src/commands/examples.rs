@@ -58,7 +58,6 @@ pub struct Examples {
 impl Examples {
     /// Translates and shows.
     pub fn run(&self) -> anyhow::Result<()> {
-        let page_file = self.page_file()?;
         let translators = self
             .models
             .iter()
@@ -71,6 +70,7 @@ impl Examples {
             .with_context(|| format!("`{pair}` is not a language pair like en-de"))?;
         let mut input = ContrastiveInput::new(&self.set, source, target);
         input.documents.clone_from(&self.documents);
+        let page_file = self.page_file(&input)?;
         let mut set = ContrastiveSet::read(&input)?;
         set.items.truncate(self.first.unwrap_or(usize::MAX));
         let bar = crate::progress::counter(
@@ -104,11 +104,13 @@ impl Examples {
 
 impl Examples {
     /// The file of the page; fails, before the work, if it cannot be written.
-    fn page_file(&self) -> anyhow::Result<Option<OutputFile>> {
+    fn page_file(&self, set: &ContrastiveInput) -> anyhow::Result<Option<OutputFile>> {
         let mut outputs = Outputs::new();
-        outputs.reading(&self.set);
-        for input in self.models.iter().chain(&self.documents) {
-            outputs.reading(input);
+        for file in set.files() {
+            outputs.reading(&file);
+        }
+        for model in &self.models {
+            super::model::reading(model, &mut outputs)?;
         }
         Ok(self.page.as_ref().map(|page| outputs.file(page)).transpose()?)
     }

@@ -4,6 +4,7 @@ use std::io::{IsTerminal, Write};
 use std::path::PathBuf;
 
 use abridge_base::files::{OutputFile, Outputs};
+use abridge_base::message::printable;
 use abridge_corpus::{Document, Format, Input, read};
 use abridge_evaluate::inspect::{GroupStatistics, InspectedDocument, InspectedSentence, Inspector};
 use abridge_evaluate::picture::{HAS_PNG, Svg, png};
@@ -105,12 +106,14 @@ impl Inspect {
             HAS_PNG || self.png.is_none(),
             "this build cannot draw PNG; use --svg, or build with `--features png`"
         );
-        let input = match &self.target {
-            Some(target) => Input::parallel(&self.input, target),
-            None => Input::new(&self.input),
+        let input = Input {
+            target: self.target.clone(),
+            docids: self.docids.clone(),
+            format: self.format,
+            ..Input::new(&self.input)
         };
-        let corpus = read(&Input { docids: self.docids.clone(), format: self.format, ..input })?;
-        let outputs = self.outputs()?;
+        let outputs = self.outputs(&input)?;
+        let corpus = read(&input)?;
         let model = self.model.directory(false)?;
         let inspector = Inspector::new(super::open(&model, self.device, self.to.as_deref())?);
         if self.statistics {
@@ -128,14 +131,11 @@ impl Inspect {
     }
 
     /// The output files, checked before the work.
-    fn outputs(&self) -> anyhow::Result<Pictures> {
+    fn outputs(&self, input: &Input) -> anyhow::Result<Pictures> {
         let mut outputs = Outputs::new();
-        outputs.reading(&self.input);
-        if let Some(model) = self.model.given() {
-            outputs.reading(model);
-        }
-        for input in self.target.iter().chain(&self.docids) {
-            outputs.reading(input);
+        self.model.reading(&mut outputs)?;
+        for input in input.files() {
+            outputs.reading(&input);
         }
         let mut file = |path: &Option<PathBuf>| path.as_ref().map(|p| outputs.file(p)).transpose();
         Ok(Pictures { svg: file(&self.svg)?, png: file(&self.png)?, html: file(&self.html)? })
@@ -196,7 +196,7 @@ impl Inspect {
         }
         let colours = super::colours(&std::io::stdout());
         for document in documents {
-            writeln!(out, "document {}\n", document.id)?;
+            writeln!(out, "document {}\n", printable(&document.id))?;
             for sentence in &document.sentences {
                 write!(out, "{}", sentence.to_terminal(colours))?;
             }

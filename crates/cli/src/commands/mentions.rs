@@ -1,7 +1,7 @@
 //! `abridge mentions`: text from which a memory learns what it is for.
 
 use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Mutex;
 
 use abridge_base::files::{OutputFile, Outputs};
@@ -68,6 +68,9 @@ pub struct Mentions {
     /// Where to write: NAME.en, NAME.LANGUAGE and NAME.docids.
     #[arg(long, short, value_name = "NAME")]
     output: PathBuf,
+    /// Replaces files of these names.
+    #[arg(long)]
+    force: bool,
     /// Where to compute.
     #[arg(long, default_value = "cpu", value_parser = super::parse::<DeviceKind>)]
     device: DeviceKind,
@@ -76,6 +79,9 @@ pub struct Mentions {
     quiet: bool,
 }
 
+/// As many contexts are drawn for every sentence, and no text mentions a noun more often.
+const MOST_PER_SENTENCE: usize = 1000;
+
 impl Mentions {
     /// Reads, translates and writes.
     pub fn run(&self) -> anyhow::Result<()> {
@@ -83,17 +89,22 @@ impl Mentions {
             self.per_noun > 0 && self.per_sentence > 0,
             "--per-noun and --per-sentence must be 1 or more"
         );
+        super::check_at_most("--per-sentence", self.per_sentence, MOST_PER_SENTENCE)?;
         let (translator, language) = self.open()?;
         let table = match &self.genders {
             Some(file) => GenderTable::read(file)?,
             None => GenderTable::built_in(&language)?,
         };
-        let outputs = self.outputs(&language)?;
+        let inputs: Vec<Input> = self
+            .files
+            .iter()
+            .map(|file| Input { format: self.format, ..Input::new(file) })
+            .collect();
+        let outputs = self.outputs(&inputs, &language)?;
         let mut documents: Vec<Document> = Vec::new();
-        for file in &self.files {
-            let input = Input { format: self.format, ..Input::new(file) };
+        for input in &inputs {
             // A document is a neighbourhood here, so its name does not matter.
-            let mut stream = DocumentStream::open(&input)?.with_repeated_ids();
+            let mut stream = DocumentStream::open(input)?.with_repeated_ids();
             while let Some(document) = stream.next(&mut BadLines::default())? {
                 documents.push(document);
             }
@@ -121,7 +132,8 @@ impl Mentions {
             for segment in &document.segments {
                 let target = segment.target.as_deref().unwrap_or_default();
                 for (side, line) in sides.iter_mut().zip([&segment.source, target, &document.id]) {
-                    side.push_str(line);
+                    // A sentence or a name from JSON may have several lines.
+                    side.push_str(&line.replace(['\n', '\r'], " "));
                     side.push('\n');
                 }
             }
@@ -211,18 +223,20 @@ impl Mentions {
     }
 
     /// The files to write; fails, before the work, if they cannot be written.
-    fn outputs(&self, language: &str) -> anyhow::Result<Vec<OutputFile>> {
+    fn outputs(&self, inputs: &[Input], language: &str) -> anyhow::Result<Vec<OutputFile>> {
         let mut outputs = Outputs::new();
-        for input in self.files.iter().chain(&self.genders).chain([&self.model]) {
-            outputs.reading(input);
+        super::model::reading(&self.model, &mut outputs)?;
+        for file in inputs.iter().flat_map(Input::files).chain(self.genders.clone()) {
+            outputs.reading(&file);
         }
         let name = |ending: &str| {
             let mut name = self.output.clone().into_os_string();
             name.push(format!(".{ending}"));
             PathBuf::from(name)
         };
+        let remedy = "move it away, replace it with --force, or give another --output";
         ["en", language, "docids"]
-            .map(|ending| Ok(outputs.file(Path::new(&name(ending)))?))
+            .map(|ending| Ok(outputs.derived(&name(ending), self.force, remedy)?))
             .into_iter()
             .collect()
     }

@@ -43,6 +43,12 @@ fn parse<T: FromStr<Err = abridge_model::Error>>(name: &str) -> Result<T, String
     name.parse().map_err(|error: abridge_model::Error| error.to_string())
 }
 
+/// Rejects a number that is too large before anything is made of that size.
+fn check_at_most(option: &str, number: usize, most: usize) -> anyhow::Result<()> {
+    anyhow::ensure!(number <= most, "{option} is {number}, but at most {most} is possible");
+    Ok(())
+}
+
 /// Opens a model directory, with a note if its weights have to be unpacked.
 fn open(model: &Path, device: DeviceKind, to: Option<&str>) -> anyhow::Result<Translator> {
     open_at(model, device, None, to)

@@ -2,7 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
+use abridge_base::files::Outputs;
 use abridge_base::tell;
+use abridge_model::weights::ModelDirectory;
 use abridge_translate::InstalledModels;
 use clap::Args;
 
@@ -33,6 +35,24 @@ impl ModelArgument {
             Some(model) => directory(model),
             None => default(quiet),
         }
+    }
+
+    /// Registers the model as an input.
+    pub fn reading(&self, outputs: &mut Outputs) -> anyhow::Result<()> {
+        register(&self.directory(true)?, outputs);
+        Ok(())
+    }
+}
+
+/// Registers a model, named by its path or its name, as an input.
+pub fn reading(model: &Path, outputs: &mut Outputs) -> anyhow::Result<()> {
+    register(&directory(model)?, outputs);
+    Ok(())
+}
+
+fn register(directory: &Path, outputs: &mut Outputs) {
+    for directory in ModelDirectory::read_by_open(directory) {
+        outputs.reading(&directory);
     }
 }
 

@@ -12,6 +12,7 @@ use abridge_evaluate::profile::{
 use abridge_machine::allocator::Counted;
 use abridge_model::weights::ModelDirectory;
 use abridge_model::{DeviceKind, Model, ModelConfig, ModelSize, Preset};
+use abridge_translate::BeamSettings;
 use anyhow::ensure;
 use burn::tensor::Device;
 use clap::Args;
@@ -24,6 +25,9 @@ const VOCABULARY: usize = 19_804;
 const FILES: [&str; 6] =
     ["profile.md", "profile.json", "memory.png", "memory.svg", "time.png", "time.svg"];
 const LARGEST_PROFILE: u64 = 64 << 20;
+/// Longer sentences than any network is trained for, and hours of measuring.
+const MOST_TOKENS: usize = 1 << 12;
+const MOST_SENTENCES: usize = 1 << 20;
 
 /// Measures the operation memory (beyond the weights) and the time of translating a document at
 /// several context sizes, and draws the paper's memory figure.
@@ -77,6 +81,9 @@ impl Profile {
     pub fn run(&self) -> anyhow::Result<()> {
         ensure!(self.tokens > 1, "--tokens must be at least 2: a word and the end of the sentence");
         ensure!(self.sentences > 0 && self.beam > 0, "--sentences and --beam must be at least 1");
+        super::check_at_most("--tokens", self.tokens, MOST_TOKENS)?;
+        super::check_at_most("--sentences", self.sentences, MOST_SENTENCES)?;
+        BeamSettings { beam: self.beam, ..BeamSettings::default() }.check()?;
         let mut contexts = self.context_sizes.clone();
         contexts.sort_unstable();
         contexts.dedup();
@@ -114,7 +121,7 @@ impl Profile {
         std::fs::create_dir_all(out).map_err(|error| Error::io("create", out, error))?;
         let mut outputs = Outputs::new();
         if let Some(model) = &self.model {
-            outputs.reading(model);
+            super::model::reading(model, &mut outputs)?;
         }
         // An earlier profile is replaced; other files that happen to have these names are not.
         let is_profile = read_text(&out.join("profile.json"), LARGEST_PROFILE)

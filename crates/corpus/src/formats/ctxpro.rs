@@ -53,10 +53,15 @@ struct Example {
 }
 
 impl CtxProSet {
+    /// The two files of a set, given either of them or their common prefix.
+    pub fn files(path: &Path) -> [PathBuf; 2] {
+        ["input", "json"].map(|ending| part(path, ending))
+    }
+
     /// Reads a set, given either of its two files or their common prefix.
     pub fn read(path: &Path) -> Result<Self> {
-        let input = TextFile::read(&part(path, "input"))?;
-        let json = TextFile::read(&part(path, "json"))?;
+        let [input, json] = Self::files(path);
+        let (input, json) = (TextFile::read(&input)?, TextFile::read(&json)?);
         let examples: Vec<Example> =
             serde_json::from_str(&json.text[json.start()..]).map_err(|error| {
                 json.error(error.line().max(1), format!("not a set of ctxPro: {error}"))

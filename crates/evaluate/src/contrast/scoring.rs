@@ -1,10 +1,11 @@
 //! Scores of a set, saved to a file as they are computed, so that an interrupted run can resume.
 
-use std::fs::{self, OpenOptions};
+use std::fs::OpenOptions;
 use std::io::{BufRead, BufReader, Write};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
+use abridge_base::files::{OutputFile, open_regular, read_text, write_new};
 use abridge_corpus::{ContrastiveSet, Error};
 use abridge_translate::{Result, Score, ScoreRequest, Translator};
 
@@ -13,6 +14,9 @@ use crate::controls::{Control, Example, View};
 
 /// Requests per thread whose scores are saved together; an interruption loses at most these.
 const CHUNK: usize = 100;
+
+/// A larger file does not hold the scores of a set.
+const LARGEST: u64 = 1 << 30;
 
 /// The scores of a set: for every item and candidate, its log-probability per token.
 pub type Scores = Vec<Vec<f64>>;
@@ -144,20 +148,15 @@ pub fn part_file(scores: &Path) -> PathBuf {
     PathBuf::from(name)
 }
 
-/// Writes scores one per line, in the order of the candidates, and removes the partial file.
-pub fn write_scores(file: &Path, scores: &[Vec<f64>]) -> abridge_corpus::Result<()> {
+/// Writes scores one per line, in the order of the candidates.
+pub fn write_scores(file: &OutputFile, scores: &[Vec<f64>]) -> abridge_corpus::Result<()> {
     let all: Vec<f64> = scores.iter().flatten().copied().collect();
-    abridge_base::files::replace(file, (join(&all, "\n") + "\n").as_bytes())?;
-    let part = part_file(file);
-    if part.exists() {
-        fs::remove_file(&part).map_err(|e| Error::io("remove", &part, e))?;
-    }
-    Ok(())
+    file.write((join(&all, "\n") + "\n").as_bytes())
 }
 
 /// Reads scores as [`write_scores`] writes them.
 pub fn read_scores(file: &Path, set: &ContrastiveSet) -> abridge_corpus::Result<Vec<Vec<f64>>> {
-    let text = fs::read_to_string(file).map_err(|e| Error::io("read", file, e))?;
+    let text = read_text(file, LARGEST)?;
     let count = text.lines().count();
     if count != set.candidates() {
         return Err(Error::new(format!(
@@ -191,7 +190,7 @@ fn resume(
     let failed = |error: std::io::Error| Error::io("read", file, error);
     let header = serde_json::to_string(identity).map_err(|error| failed(error.into()))? + "\n";
     if file.symlink_metadata().is_err() {
-        abridge_base::files::write_new(file, header.as_bytes())?;
+        write_new(file, header.as_bytes())?;
         return Ok(Vec::new());
     }
     let other = |problem: String| {
@@ -199,7 +198,7 @@ fn resume(
             .in_file(file)
             .remedy("remove the file, or write scores elsewhere with --scores")
     };
-    let mut lines = BufReader::new(abridge_base::files::open_regular(file)?);
+    let mut lines = BufReader::new(open_regular(file)?);
     let mut line = String::new();
     lines.read_line(&mut line).map_err(failed)?;
     let stored: Identity =
@@ -234,7 +233,10 @@ fn join(scores: &[f64], separator: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
+    use abridge_base::files::Outputs;
     use abridge_corpus::ContrastiveItem;
 
     fn set() -> ContrastiveSet {
@@ -262,12 +264,30 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("scores");
         let scores = vec![vec![-0.1, -1e-17], vec![-2.0, -1.0 / 3.0, -5.5], vec![-1.0, -1.5]];
-        write_scores(&file, &scores).unwrap();
+        let output = Outputs::new().file(&file).unwrap();
+        write_scores(&output, &scores).unwrap();
         assert_eq!(fs::read_to_string(&file).unwrap().lines().count(), 7);
         assert_eq!(read_scores(&file, &set()).unwrap(), scores);
         fs::write(&file, "-1\n-2\n").unwrap();
         let error = read_scores(&file, &set()).unwrap_err().to_string();
         assert!(error.contains("2 scores, but the set has 7 candidates"), "{error}");
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_fifo_takes_scores_and_stays_one() {
+        use std::os::unix::fs::FileTypeExt;
+        let folder = tempfile::tempdir().unwrap();
+        let fifo = folder.path().join("fifo");
+        assert!(std::process::Command::new("mkfifo").arg(&fifo).status().unwrap().success());
+        let output = Outputs::new().file(&fifo).unwrap();
+        let reader = std::thread::spawn({
+            let fifo = fifo.clone();
+            move || fs::read_to_string(fifo).unwrap()
+        });
+        write_scores(&output, &[vec![-1.5, -2.0]]).unwrap();
+        assert_eq!(reader.join().unwrap(), "-1.5\n-2\n");
+        assert!(fifo.symlink_metadata().unwrap().file_type().is_fifo());
     }
 
     #[test]

@@ -1,9 +1,10 @@
 //! Translates a set with several contexts, and saves translations to a file as they are made.
 
 use std::fs::OpenOptions;
-use std::io::{Read, Write};
+use std::io::Write;
 use std::path::Path;
 
+use abridge_base::files::{read_text, write_new};
 use abridge_corpus::{CtxProItem, CtxProSet, Error};
 use abridge_translate::{BeamSettings, InContext, Result, Translator};
 use serde::{Deserialize, Serialize};
@@ -13,6 +14,8 @@ use crate::hash;
 
 /// Sentences translated together.
 const CHUNK: usize = 512;
+/// A larger file does not hold the translations of a set.
+const LARGEST: u64 = 1 << 30;
 
 /// A context in which a set is translated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -148,13 +151,10 @@ impl CtxProTask<'_> {
         let header =
             serde_json::to_string(&own).map_err(|error| Error::io("write", file, error.into()))?;
         if file.symlink_metadata().is_err() {
-            abridge_base::files::write_new(file, (header + "\n").as_bytes())?;
+            write_new(file, (header + "\n").as_bytes())?;
             return Ok(Vec::new());
         }
-        let mut text = String::new();
-        abridge_base::files::open_regular(file)?
-            .read_to_string(&mut text)
-            .map_err(|e| Error::io("read", file, e))?;
+        let text = read_text(file, LARGEST)?;
         let mut lines = text.split_inclusive('\n');
         if lines.next().map(str::trim_end) != Some(header.as_str()) {
             return Err(Error::new("these translations belong to another model, set or context")

@@ -43,29 +43,38 @@ pub(super) fn find(
     provenance: &BTreeMap<String, String>,
 ) -> Result<Option<ModelDirectory>> {
     let Some(hash) = provenance.get(HASH) else { return Ok(None) };
-    let mut looked_at = Vec::new();
-    let named = provenance.get(PLACE).map(|place| memory.join(place));
-    for place in named.into_iter().chain(beside(memory)) {
-        // A directory that is something else is skipped; the right one is checked in full.
-        let is_below = ModelDirectory::hash_at(&place).is_some_and(|found| found == *hash);
-        if !is_below {
-            looked_at.push(place.display().to_string());
-            continue;
-        }
-        let below = ModelDirectory::open(&place)?;
-        if below.below().is_some() {
-            return Err(broken(&place, "is itself a memory on top of another model"));
-        }
-        return Ok(Some(below));
+    let Some(place) = place(memory, provenance) else {
+        let known = known_places(memory, provenance).next();
+        let known = known.map_or("any known place".to_owned(), |place| place.display().to_string());
+        return Err(broken(
+            memory,
+            format!(
+                "is a memory on top of a model whose weights have the hash {hash}, which is not at \
+                 {known}; put that model beside it"
+            ),
+        ));
+    };
+    let below = ModelDirectory::open(&place)?;
+    if below.below().is_some() {
+        return Err(broken(&place, "is itself a memory on top of another model"));
     }
-    Err(broken(
-        memory,
-        format!(
-            "is a memory on top of a model whose weights have the hash {hash}, which is not at {}; \
-             put that model beside it",
-            looked_at.first().map_or("any known place", String::as_str)
-        ),
-    ))
+    Ok(Some(below))
+}
+
+/// Where the model below a memory is, as far as manifests tell: opening it checks it in full.
+pub(super) fn place(memory: &Path, provenance: &BTreeMap<String, String>) -> Option<PathBuf> {
+    let hash = provenance.get(HASH)?;
+    let is_below = |place: &PathBuf| ModelDirectory::hash_at(place).as_ref() == Some(hash);
+    known_places(memory, provenance).find(is_below)
+}
+
+/// Where it was, and the directories beside the memory.
+fn known_places(
+    memory: &Path,
+    provenance: &BTreeMap<String, String>,
+) -> impl Iterator<Item = PathBuf> {
+    let named = provenance.get(PLACE).map(|place| memory.join(place));
+    named.into_iter().chain(beside(memory))
 }
 
 /// The other directories in the same folder.

@@ -83,6 +83,14 @@ impl ModelDirectory {
         Manifest::read(path).ok().map(|manifest| manifest.names())
     }
 
+    /// The directories that [`Self::open`] reads: this one and, for a memory, the one of the model
+    /// below it.
+    pub fn read_by_open(path: &Path) -> Vec<PathBuf> {
+        let manifest = Manifest::read(path).ok();
+        let below = manifest.and_then(|manifest| below::place(path, &manifest.provenance));
+        [path.to_path_buf()].into_iter().chain(below).collect()
+    }
+
     /// Begins a model directory that must be new.
     pub fn begin_new(path: &Path) -> Result<OutputDirectory> {
         if path.symlink_metadata().is_ok() {

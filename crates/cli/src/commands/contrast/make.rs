@@ -87,20 +87,22 @@ impl Make {
             .languages
             .split_once('-')
             .with_context(|| format!("`{}` is not a language pair like en-de", self.languages))?;
-        let output_file = self.output_file()?;
-        let table = match &self.swaps {
-            Some(file) => SwapTable::read(file)?,
-            None => SwapTable::built_in(target)?,
-        };
-        let corpus = read(&Input {
+        let input = Input {
             target: Some(self.target.clone()),
             docids: self.docids.clone(),
             format: self.format,
             ..Input::new(&self.source)
-        })?;
+        };
+        let training: Vec<Input> = self.training.iter().map(Input::new).collect();
+        let output_file = self.output_file(training.iter().chain([&input]))?;
+        let table = match &self.swaps {
+            Some(file) => SwapTable::read(file)?,
+            None => SwapTable::built_in(target)?,
+        };
+        let corpus = read(&input)?;
         let mut seen = SeenSentences::of(&corpus.documents);
-        for file in &self.training {
-            seen.mark(&read(&Input::new(file))?.documents);
+        for input in &training {
+            seen.mark(&read(input)?.documents);
         }
         if self.training.is_empty() {
             tell!(
@@ -166,11 +168,13 @@ impl Make {
 
 impl Make {
     /// The output file; fails, before the work, if it cannot be written.
-    fn output_file(&self) -> anyhow::Result<OutputFile> {
+    fn output_file<'a>(
+        &self,
+        inputs: impl Iterator<Item = &'a Input>,
+    ) -> anyhow::Result<OutputFile> {
         let mut outputs = Outputs::new();
-        outputs.reading(&self.source).reading(&self.target);
-        for input in self.docids.iter().chain(&self.swaps).chain(&self.training) {
-            outputs.reading(input);
+        for file in inputs.flat_map(Input::files).chain(self.swaps.clone()) {
+            outputs.reading(&file);
         }
         Ok(outputs.file(&self.output)?)
     }

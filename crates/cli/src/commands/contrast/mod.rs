@@ -6,7 +6,7 @@ mod text;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use abridge_base::files::Outputs;
+use abridge_base::files::{OutputFile, Outputs};
 use abridge_base::tell;
 use abridge_corpus::{ContrastiveInput, ContrastiveSet};
 use abridge_evaluate::{
@@ -106,6 +106,16 @@ pub struct Contrast {
     quiet: bool,
 }
 
+/// Where scores go.
+struct ScoreFiles {
+    /// Those with the true context.
+    truth: OutputFile,
+    /// Those of each control.
+    controls: Vec<OutputFile>,
+    /// All of them, until the last is computed.
+    part: Option<OutputFile>,
+}
+
 #[derive(Debug, Subcommand)]
 enum Task {
     Make(make::Make),
@@ -117,18 +127,18 @@ impl Contrast {
         if let Some(Task::Make(make)) = &self.task {
             return make.run();
         }
-        self.check_outputs()?;
         let model = self.model.directory(false)?;
         let translator =
             super::open_at(&model, self.device, self.context_size, self.to.as_deref())?;
         let trained = translator.languages().map(|(source, target)| format!("{source}-{target}"));
         let pair = self.languages.clone().or_else(|| trained.clone());
         let pair = pair.unwrap_or_else(|| LANGUAGES.to_owned());
-        let set = self.read(&pair, &translator)?;
+        let input = self.set_input(&pair, &translator)?;
+        let set = read(&input)?;
         check_languages(&set, &pair, trained.as_deref())?;
         let controls = self.controls(&translator, &set)?;
-        let (scores, identity) =
-            self.score(&translator, &set, &controls, self.scores.as_deref())?;
+        let files = self.score_files(&input, &controls)?;
+        let (scores, identity) = self.score(&translator, &set, &controls, files.as_ref())?;
         let report = ContrastiveReport::new(&set, &scores[0]);
         let beside = (!controls.is_empty()).then(|| ControlReport::new(&set, &controls, &scores));
         let signature = identity.signature(SCORE);
@@ -169,20 +179,38 @@ impl Contrast {
         Ok(())
     }
 
-    /// Fails, before the work, if the scores cannot be written.
-    fn check_outputs(&self) -> anyhow::Result<()> {
-        let Some(scores) = &self.scores else { return Ok(()) };
+    /// The files of the scores; fails, before the work, if one cannot be written.
+    fn score_files(
+        &self,
+        input: &ContrastiveInput,
+        controls: &[Control],
+    ) -> anyhow::Result<Option<ScoreFiles>> {
+        let Some(path) = &self.scores else { return Ok(None) };
         let mut outputs = Outputs::new();
-        let inputs = [&self.set, &self.documents, &self.against].map(Option::as_deref);
-        for input in inputs.into_iter().chain([self.model.given()]).flatten() {
-            outputs.reading(input);
+        self.model.reading(&mut outputs)?;
+        for file in input.files() {
+            outputs.reading(&file);
         }
-        outputs.file(scores)?;
-        outputs.file(&part_file(scores))?;
-        Ok(())
+        match &self.against {
+            Some(scores) if scores.is_file() => {
+                outputs.reading(scores);
+            }
+            Some(model) => super::model::reading(model, &mut outputs)?,
+            None => {}
+        }
+        let truth = outputs.file(path)?;
+        let controls = controls.iter().map(|control| {
+            let mut name = path.as_os_str().to_owned();
+            name.push(format!(".{control}"));
+            outputs.file(Path::new(&name))
+        });
+        let controls = controls.collect::<abridge_base::Result<_>>()?;
+        // Beside a device or standard output there is no place for a partial file.
+        let part = truth.is_file().then(|| outputs.file(&part_file(path))).transpose()?;
+        Ok(Some(ScoreFiles { truth, controls, part }))
     }
 
-    fn read(&self, pair: &str, translator: &Translator) -> anyhow::Result<ContrastiveSet> {
+    fn set_input(&self, pair: &str, translator: &Translator) -> anyhow::Result<ContrastiveInput> {
         let (source, target) = pair
             .split_once('-')
             .with_context(|| format!("`{pair}` is not a language pair like en-de"))?;
@@ -191,11 +219,7 @@ impl Contrast {
         let mut input = ContrastiveInput::new(set, source, target);
         input.documents.clone_from(&self.documents);
         input.context = input.context.max(most);
-        let set = ContrastiveSet::read(&input)?;
-        for note in &set.notes {
-            tell!("note: {note}");
-        }
-        Ok(set)
+        Ok(input)
     }
 
     /// The requested controls that make sense for the model and the set.
@@ -232,34 +256,36 @@ impl Contrast {
         self.context_size.map_or(most, |size| size.min(most))
     }
 
-    /// The scores of a model with the true context and each control; written to `keep`, if given.
+    /// The scores of a model with the true context and each control; written to `files`, if given.
     fn score(
         &self,
         translator: &Translator,
         set: &ContrastiveSet,
         controls: &[Control],
-        keep: Option<&Path>,
+        files: Option<&ScoreFiles>,
     ) -> anyhow::Result<(Vec<Scores>, Identity)> {
         let context = self.context(translator);
         check_context(set, context)?;
         let identity = Identity::new(translator, set, context).with_controls(controls, self.seed);
         let mut limited = set.clone();
         limit_context(&mut limited, context);
-        let part = keep.map(part_file);
-        let kept = part.as_deref().map(|part| (part, &identity));
+        let part = files.and_then(|files| Some(files.part.as_ref()?.path()));
+        let kept = part.map(|part| (part, &identity));
         let bar = crate::progress::counter(set.items.len(), "examples", self.quiet);
         let beside = Controls { controls, seed: self.seed };
         let scores = score_with_controls(translator, &limited, beside, kept, &mut |done| {
             bar.inc(done as u64);
         })?;
         bar.finish_and_clear();
-        if let Some(file) = keep {
-            for (control, scores) in controls.iter().zip(&scores[1..]) {
-                let mut name = file.as_os_str().to_owned();
-                name.push(format!(".{control}"));
-                write_scores(Path::new(&name), scores)?;
+        if let Some(files) = files {
+            let all = [&files.truth].into_iter().chain(&files.controls);
+            for (file, scores) in all.zip(&scores) {
+                write_scores(file, scores)?;
             }
-            write_scores(file, &scores[0])?;
+        }
+        if let Some(part) = part {
+            std::fs::remove_file(part)
+                .with_context(|| format!("cannot remove {}", part.display()))?;
         }
         Ok((scores, identity))
     }
@@ -273,4 +299,13 @@ impl Contrast {
         let (mut scores, identity) = self.score(&translator, set, &[], None)?;
         Ok((scores.swap_remove(0), identity.signature(SCORE).to_string()))
     }
+}
+
+/// Reads a set and passes on its notes.
+fn read(input: &ContrastiveInput) -> anyhow::Result<ContrastiveSet> {
+    let set = ContrastiveSet::read(input)?;
+    for note in &set.notes {
+        tell!("note: {note}");
+    }
+    Ok(set)
 }

@@ -7,13 +7,13 @@ use std::path::{Path, PathBuf};
 
 use abridge_base::hash::Hasher;
 use abridge_base::tell;
-use abridge_corpus::{Corpus, Input, read, read_text};
+use abridge_corpus::{Corpus, read, read_text};
 use abridge_translate::{BeamSettings, Control, DocumentSettings, Prose, Translation, Translator};
 use anyhow::Context;
 use indicatif::ProgressBar;
 
 use super::finished;
-use super::inputs::{Listed, list, settings_key};
+use super::inputs::{self, Listed, list, settings_key};
 use super::partial::{Header, Partial, partial_of};
 use super::render::{Place, Record, record};
 use super::writing::{Complete, Writer, writing};
@@ -370,8 +370,7 @@ impl Content {
         if arguments.segment {
             return Ok(Self::Text(read_text(input)?));
         }
-        let docids = arguments.docids.clone();
-        let input = Input { docids, format: arguments.format, ..Input::new(input) };
+        let input = inputs::input(arguments, input);
         Ok(Self::Corpus(read(&input)?))
     }
 }

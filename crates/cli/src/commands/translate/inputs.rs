@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use abridge_base::files::{OutputFile, Outputs};
 use abridge_base::{Error, Result};
+use abridge_corpus::Input;
 use anyhow::bail;
 
 use super::finished::{self, record_of};
@@ -67,7 +68,7 @@ pub fn list(arguments: &Translate, inputs: &[PathBuf]) -> anyhow::Result<Vec<Lis
             output.display()
         );
     }
-    let mut outputs = reading(arguments, &found);
+    let mut outputs = reading(arguments, &found)?;
     if is_folder {
         let target = |found: &Found| output.join(uncompressed(&found.below));
         return found
@@ -87,15 +88,19 @@ pub fn list(arguments: &Translate, inputs: &[PathBuf]) -> anyhow::Result<Vec<Lis
 }
 
 /// Registers everything that is read, so that no translation overwrites it.
-pub fn reading(arguments: &Translate, found: &[Found]) -> Outputs {
+pub fn reading(arguments: &Translate, found: &[Found]) -> anyhow::Result<Outputs> {
     let mut outputs = Outputs::new();
     outputs.reading_standard_input();
-    let model = arguments.model.given().into_iter();
-    let others = found.iter().map(|found| &found.path).chain(&arguments.docids);
-    for path in model.chain(others.map(PathBuf::as_path)) {
-        outputs.reading(path);
+    arguments.model.reading(&mut outputs)?;
+    for path in found.iter().flat_map(|found| input(arguments, &found.path).files()) {
+        outputs.reading(&path);
     }
-    outputs
+    Ok(outputs)
+}
+
+/// A file, with the settings of how it is read.
+pub fn input(arguments: &Translate, path: &Path) -> Input {
+    Input { docids: arguments.docids.clone(), format: arguments.format, ..Input::new(path) }
 }
 
 /// Translations beside their sources.
@@ -111,7 +116,7 @@ fn beside(
         let targets: BTreeSet<PathBuf> = found.iter().map(|found| target(&found.path)).collect();
         found.retain(|found| !targets.contains(&found.path));
     }
-    let mut outputs = reading(arguments, &found);
+    let mut outputs = reading(arguments, &found)?;
     found
         .into_iter()
         .map(|found| derived(arguments, &mut outputs, target(&found.path), found))

@@ -165,7 +165,7 @@ impl Translate {
         // Files are read before the model, so that a wrong name is found at once.
         let stream = from_stream && self.format.is_none();
         let stream_output = match &self.output {
-            Some(path) if stream => Some(inputs::reading(self, &[]).file(path)?),
+            Some(path) if stream => Some(inputs::reading(self, &[])?.file(path)?),
             _ => None,
         };
         let jobs = if stream {

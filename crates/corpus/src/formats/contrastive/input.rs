@@ -40,6 +40,39 @@ impl ContrastiveInput {
             context: 10,
         }
     }
+
+    /// The files and folders that [`ContrastiveSet::read`] may read.
+    pub fn files(&self) -> Vec<PathBuf> {
+        let (directory, prefix) = self.place();
+        let mut files: Vec<PathBuf> = self.documents.iter().cloned().collect();
+        files.push(self.path.clone());
+        let (source, target) = (&self.source_language, &self.target_language);
+        let endings = [source.as_str(), target, "src", "trg", "groups.tsv", "pronouns.txt"];
+        // MT-GenEval has several target files, with other words in place of this one.
+        let beginning = prefix.and_then(|prefix| prefix.split("2to1").next());
+        let entries = beginning.and_then(|_| std::fs::read_dir(directory).ok());
+        files.extend(entries.into_iter().flatten().flatten().filter_map(|entry| {
+            let name = entry.file_name();
+            let name = without_compression(name.to_str()?);
+            let of_set = || {
+                let rest = name.strip_prefix(beginning?)?;
+                endings.iter().any(|ending| rest.ends_with(ending)).then_some(())
+            };
+            let is_shared = matches!(name, "groups.tsv" | "pronouns.txt");
+            (is_shared || of_set().is_some()).then(|| entry.path())
+        }));
+        files
+    }
+
+    /// The directory of a set of several files and, unless the path names the directory, their
+    /// prefix.
+    fn place(&self) -> (&Path, Option<&str>) {
+        if self.path.is_dir() {
+            return (&self.path, None);
+        }
+        let directory = self.path.parent().filter(|path| !path.as_os_str().is_empty());
+        (directory.unwrap_or(Path::new(".")), self.path.file_name().and_then(|name| name.to_str()))
+    }
 }
 
 /// The kinds of sets that consist of several files with a common prefix.
@@ -60,12 +93,7 @@ impl ContrastiveSet {
         if input.path.is_file() || is_json {
             return read_json(input);
         }
-        let (directory, prefix) = if input.path.is_dir() {
-            (input.path.as_path(), None)
-        } else {
-            (input.path.parent().unwrap_or(Path::new("")), Some(name))
-        };
-        let directory = if directory.as_os_str().is_empty() { Path::new(".") } else { directory };
+        let (directory, prefix) = input.place();
         let found = sets_in(directory, input)?;
         let wanted = |set: &&(Kind, String)| {
             prefix.is_none_or(|prefix| set.1.trim_end_matches('.') == prefix)
