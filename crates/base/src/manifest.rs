@@ -212,12 +212,19 @@ impl Manifest {
 
 /// The names of all files below a directory, sorted, with `/` between folders.
 pub(crate) fn names_in(directory: &Path) -> Result<Vec<String>> {
-    let mut names = Vec::new();
+    Ok(names_and_empty_folders_in(directory)?.0)
+}
+
+/// The same, and the names of folders without any content.
+pub(crate) fn names_and_empty_folders_in(directory: &Path) -> Result<(Vec<String>, Vec<String>)> {
+    let (mut names, mut empty) = (Vec::new(), Vec::new());
     let mut folders = vec![(directory.to_path_buf(), String::new())];
     while let Some((folder, prefix)) = folders.pop() {
         let failed = |error| Error::io("read", &folder, error);
+        let mut is_empty = true;
         for entry in fs::read_dir(&folder).map_err(failed)? {
             let entry = entry.map_err(failed)?;
+            is_empty = false;
             let name = format!("{prefix}{}", entry.file_name().to_string_lossy());
             // A link to a folder counts as a file: nothing behind it is ours.
             if entry.file_type().map_err(failed)?.is_dir() {
@@ -226,9 +233,13 @@ pub(crate) fn names_in(directory: &Path) -> Result<Vec<String>> {
                 names.push(name);
             }
         }
+        if is_empty && folder != directory {
+            empty.push(prefix);
+        }
     }
     names.sort();
-    Ok(names)
+    empty.sort();
+    Ok((names, empty))
 }
 
 /// Whether a string is a plain file name: one component of a path, and nothing special.

@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use super::output::refused;
 use super::pending::{parent, sync_directory};
-use super::temporary::{OLD, Temporary, clear, name_beside, named};
-use crate::manifest::names_in;
+use super::temporary::{OLD, Temporary, clear, interrupted, name_beside, named};
+use crate::manifest::{names_and_empty_folders_in, names_in};
 use crate::{Error, Result};
 
 /// How long to wait for the lock, in hundredths of a second; a replacement takes a few.
@@ -100,6 +100,23 @@ impl OutputDirectory {
     }
 }
 
+/// Restores or removes what processes that were killed have left in a folder of the outputs whose
+/// names `is_ours` accepts; `own` lists the files of a directory among them.
+pub fn clear_leftovers(
+    folder: &Path,
+    is_ours: impl Fn(&str) -> bool,
+    own: impl Fn(&Path) -> Option<Vec<String>> + 'static,
+) {
+    let _alone = alone(folder);
+    for target in interrupted(folder) {
+        let name = target.file_name().and_then(|name| name.to_str());
+        if name.is_some_and(&is_ours) {
+            recover(&target, &own);
+            clear(&target);
+        }
+    }
+}
+
 /// Keeps other processes from replacing anything in the same folder until dropped: a directory that
 /// one has set aside must not be mistaken for the leftover of a killed process. If the folder
 /// cannot be locked in time, the work continues without the lock.
@@ -137,16 +154,16 @@ fn check(target: &Path, own: &Own) -> Result<()> {
     if !metadata.is_dir() {
         return Err(refused(target, "is not a directory", "name another path"));
     }
-    let found = names_in(target)?;
-    let folders = fs::read_dir(target).map_err(|error| Error::io("read", target, error))?.count();
-    if found.is_empty() && folders == 0 {
+    let (found, empty_folders) = names_and_empty_folders_in(target)?;
+    if found.is_empty() && empty_folders.is_empty() {
         return Ok(());
     }
     let Some(own) = own(target) else {
         let remedy = "name another directory, or empty this one";
         return Err(refused(target, "holds something that this command did not write", remedy));
     };
-    match found.iter().find(|name| !own.contains(name)) {
+    let foreign = found.iter().filter(|name| !own.contains(name));
+    match foreign.chain(&empty_folders).next() {
         None => Ok(()),
         Some(foreign) => {
             let problem = format!("holds {foreign}, which this command did not write");

@@ -20,7 +20,7 @@ mod output;
 mod pending;
 mod temporary;
 
-pub use directory::{OutputDirectory, remove_files};
+pub use directory::{OutputDirectory, clear_leftovers, remove_files};
 pub use input::{kind_of_special, open_regular, read_regular, read_text};
 pub use output::{OutputFile, Outputs, Writer};
 pub use pending::{replace, sync_directory, write_new};

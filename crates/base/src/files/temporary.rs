@@ -4,6 +4,7 @@
 //! lock on it while it works, so the next process that writes the same target can tell leftovers
 //! from files in use. A directory that is about to be replaced is kept under a name with `.old`.
 
+use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::fs::{self, File, TryLockError};
 use std::path::{Path, PathBuf};
@@ -136,18 +137,40 @@ pub fn clear(target: &Path) {
 /// Files and folders with temporary names of `target`.
 pub fn named(target: &Path, ending: &str) -> Vec<PathBuf> {
     let prefix = prefix(target);
-    let Ok(entries) = fs::read_dir(super::pending::parent(target)) else { return Vec::new() };
-    let ours = entries.filter_map(std::result::Result::ok).filter(|entry| {
-        let name = entry.file_name();
-        let digits = name.as_encoded_bytes().strip_prefix(prefix.as_encoded_bytes());
-        let digits = digits.and_then(|rest| rest.strip_suffix(ending.as_bytes()));
-        let is_name = digits.is_some_and(|d| {
-            d.len() == DIGITS && d.iter().all(|b| b"0123456789abcdef".contains(b))
-        });
+    let is_of_target = |found: &Found| found.ending == ending && found.prefix == prefix;
+    let found = found_in(super::pending::parent(target)).into_iter();
+    found.filter(is_of_target).map(|found| found.path).collect()
+}
+
+/// The targets in a folder that have temporary files or folders. Those of long names are cut.
+pub fn interrupted(folder: &Path) -> BTreeSet<PathBuf> {
+    let target = |found: Found| {
+        let name = found.prefix.to_str()?.strip_prefix('.')?.strip_suffix('.')?;
+        Some(folder.join(name))
+    };
+    found_in(folder).into_iter().filter_map(target).collect()
+}
+
+/// A file or folder with a temporary name.
+struct Found {
+    path: PathBuf,
+    prefix: OsString,
+    ending: &'static str,
+}
+
+fn found_in(folder: &Path) -> Vec<Found> {
+    let Ok(entries) = fs::read_dir(folder) else { return Vec::new() };
+    let found = entries.filter_map(std::result::Result::ok).filter_map(|entry| {
+        let name = entry.file_name().into_string().ok()?;
+        let ending = [PART, OLD].into_iter().find(|ending| name.ends_with(ending))?;
+        let stem = name.strip_suffix(ending)?;
+        let (prefix, digits) = stem.split_at_checked(stem.len().checked_sub(DIGITS)?)?;
+        let is_number = digits.bytes().all(|b| b"0123456789abcdef".contains(&b));
         // A link is never ours.
-        is_name && entry.file_type().is_ok_and(|kind| kind.is_file() || kind.is_dir())
+        let is_ours = is_number && entry.file_type().is_ok_and(|k| k.is_file() || k.is_dir());
+        is_ours.then(|| Found { path: entry.path(), prefix: prefix.into(), ending })
     });
-    ours.map(|entry| entry.path()).collect()
+    found.collect()
 }
 
 fn prefix(target: &Path) -> OsString {

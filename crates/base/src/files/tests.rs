@@ -36,16 +36,20 @@ fn inputs_are_never_overwritten() {
     fs::create_dir(&model).unwrap();
     fs::write(model.join("weights"), "w").unwrap();
     let mut outputs = Outputs::new();
-    outputs.reading(&input).reading(&model);
+    let archive = folder.path().join("d.tar");
+    fs::write(&archive, "members").unwrap();
+    outputs.reading(&input).reading(&model).reading(&archive.join("train/a.en"));
+    outputs.reading(&folder.path().join("missing/a.en"));
     refuses(outputs.file(&input), "is being read and would be overwritten");
     refuses(outputs.file(&folder.path().join("./a")), "is being read");
     refuses(outputs.file(&linked), "which is being read");
+    refuses(outputs.file(&archive), "is being read and would be overwritten");
     refuses(outputs.file(&model.join("weights")), "is part of ");
     refuses(outputs.directory(&model, |_| Some(vec!["weights".into()])), "is being read");
     outputs.file(&other).unwrap().write(b"new").unwrap();
     assert_eq!(fs::read(&other).unwrap(), b"new");
     assert_eq!(fs::read(&input).unwrap(), b"text");
-    assert_eq!(names(folder.path()), ["a", "b", "c", "model"]);
+    assert_eq!(names(folder.path()), ["a", "b", "c", "d.tar", "model"]);
 }
 
 #[test]
@@ -158,6 +162,9 @@ fn a_directory_is_replaced_only_if_all_of_it_is_ours() {
     fs::write(target.join("sub/thesis.txt"), "years").unwrap();
     refuses(write_directory(&target, "three"), "holds sub/thesis.txt");
     fs::remove_file(target.join("sub/thesis.txt")).unwrap();
+    fs::create_dir_all(target.join("sub/plans/2027")).unwrap();
+    refuses(write_directory(&target, "three"), "holds sub/plans/2027/, which this command");
+    fs::remove_dir_all(target.join("sub/plans")).unwrap();
     // A file is added while the new directory is being written.
     let directory = OutputDirectory::begin(&target, own).unwrap();
     fs::write(target.join("thesis.txt"), "years").unwrap();
