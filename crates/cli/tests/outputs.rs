@@ -111,6 +111,98 @@ fn no_input_is_overwritten() {
 }
 
 #[test]
+fn files_that_are_read_without_being_named_are_not_overwritten() {
+    let folder = folder();
+    let at = |name: &str| folder.path().join(name);
+    // Document names beside the source, and the archive around it.
+    fs::copy(at("a.txt"), at("talk.en")).unwrap();
+    fs::write(at("talk.docids"), "a\n".repeat(SENTENCES.len())).unwrap();
+    let tar = std::process::Command::new("tar")
+        .current_dir(folder.path())
+        .args(["-cf", "a.tar", "talk.en"])
+        .status()
+        .unwrap();
+    assert!(tar.success());
+    // A model that is named, and one below a memory.
+    fs::create_dir(at("models")).unwrap();
+    fs::rename(at("model"), at("models/en-pt")).unwrap();
+    let read = ["talk.docids", "a.tar", "models/en-pt/config.toml"];
+    let before = read.map(|name| fs::read(at(name)).unwrap());
+    for (input, output, words) in [
+        ("talk.en", read[0], "is being read and would be overwritten"),
+        ("a.tar/talk.en", read[1], "is being read and would be overwritten"),
+        ("a.txt", read[2], "is part of "),
+    ] {
+        let mut command = abridge(folder.path());
+        command.env("ABRIDGE_MODELS", at("models"));
+        command.args(["translate", "--model", "en-pt", input, "-o", output]);
+        refuse(command, words);
+    }
+    let mut inspect = abridge(folder.path());
+    inspect.env("ABRIDGE_MODELS", at("models"));
+    inspect.args(["inspect", "--model", "en-pt", "talk.en", "--html", "talk.docids"]);
+    refuse(inspect, "is being read");
+    let mut make = abridge(folder.path());
+    make.args(["contrast", "make", "--source", "a.tar/talk.en", "--target", "talk.en"]);
+    make.args(["--output", "a.tar", "--languages", "en-de"]);
+    refuse(make, "is being read");
+    assert_eq!(before, read.map(|name| fs::read(at(name)).unwrap()));
+}
+
+/// A contrastive set of one example.
+const SET: &str = r#"[{"src segment": "It is old.", "ref segment": "Sie ist alt.", "src pronoun": "it",
+    "ref pronoun": "sie", "errors": [{"contrastive": "Er ist alt.", "replacement": "er"}],
+    "src context": ["The lamp is broken."], "ref context": ["Die Lampe ist kaputt."]}]"#;
+
+#[test]
+fn scores_replace_neither_the_set_nor_partial_files_of_others() {
+    let folder = folder();
+    let at = |name: &str| folder.path().join(name);
+    let contrast = |set: &str, scores: &str| {
+        let mut command = abridge(folder.path());
+        command.args(["contrast", "--model", "model", "--set", set, "--scores", scores]);
+        command.args(["--controls", "none", "--quiet"]);
+        command
+    };
+    fs::write(at("s.none"), SET).unwrap();
+    fs::write(at("s.none.part"), "mine").unwrap();
+    refuse(contrast("s.none", "s"), "is being read and would be overwritten");
+    assert_eq!(fs::read_to_string(at("s.none")).unwrap(), SET);
+    fs::rename(at("s.none"), at("set.json")).unwrap();
+    contrast("set.json", "s").assert().success();
+    assert_eq!(fs::read_to_string(at("s.none.part")).unwrap(), "mine");
+    assert_eq!(fs::read_to_string(at("s")).unwrap().lines().count(), 2);
+    assert!(!at("s.part").exists());
+}
+
+#[test]
+fn reports_replace_only_reports() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name);
+    let reproduce = || {
+        let mut command = abridge(folder.path());
+        command.args(["reproduce", "--table", "parameters", "--quiet", "-o", "d"]);
+        command.args(["--only", "sentence"]);
+        command
+    };
+    fs::create_dir(at("d")).unwrap();
+    for name in ["parameters.md", "parameters.csv", "parameters.html"] {
+        fs::write(at("d").join(name), "mine").unwrap();
+        refuse(reproduce(), "already exists");
+        assert_eq!(fs::read(at("d").join(name)).unwrap(), b"mine");
+        fs::remove_file(at("d").join(name)).unwrap();
+    }
+    reproduce().assert().success();
+    reproduce().assert().success();
+    fs::write(at("d/report.html"), "mine").unwrap();
+    let mut demo = abridge(folder.path());
+    demo.args(["demo", "-o", "d", "--updates", "1"]);
+    refuse(demo, "report.html: already exists");
+    assert_eq!(fs::read(at("d/report.html")).unwrap(), b"mine");
+    assert!(!at("d/data").exists());
+}
+
+#[test]
 fn collisions_and_missing_folders_are_found_before_the_work() {
     let folder = folder();
     let at = |name: &str| folder.path().join(name);

@@ -16,7 +16,7 @@ mod table;
 pub use bars::BarChart;
 pub use chart::{LineChart, Series};
 pub use grid::Grid;
-pub use page::page;
+pub use page::{is_own_page, page};
 #[cfg(feature = "png")]
 pub use raster::png;
 pub use svg::{Anchor, Svg, Text, text_width};

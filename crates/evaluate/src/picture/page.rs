@@ -1,8 +1,20 @@
 //! A page that opens from disk: light and dark, wide and narrow, nothing from the network.
 
+use std::path::Path;
+
+use abridge_base::files::read_text;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
 const STYLE: &str = include_str!("page.css");
+/// Marks a page as one of this program's, which may be replaced by a newer one.
+const MARK: &str = r#"<meta name="generator" content="abridge">"#;
+/// A larger file was not written by this program.
+const LARGEST: u64 = 256 << 20;
+
+/// Whether a file is a page that this program wrote.
+pub fn is_own_page(path: &Path) -> bool {
+    read_text(path, LARGEST).is_ok_and(|text| text.contains(MARK))
+}
 
 /// A whole page. Text inside `body` is escaped by `maud`; `script` is the program's own.
 pub fn page(title: &str, body: Markup, script: Option<&'static str>) -> String {
@@ -16,6 +28,7 @@ pub fn page(title: &str, body: Markup, script: Option<&'static str>) -> String {
                 meta http-equiv="Content-Security-Policy"
                     content="default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'";
                 meta name="color-scheme" content="light dark";
+                (PreEscaped(MARK))
                 title { (title) }
                 style { (PreEscaped(STYLE)) }
             }
@@ -38,7 +51,7 @@ mod tests {
     fn a_title_with_markup_is_text_and_nothing_is_fetched() {
         let page = page("<img src=x>", html! { p { ("a & b") } }, None);
         assert!(page.contains("<title>&lt;img src=x&gt;</title>"));
-        assert!(page.contains("<p>a &amp; b</p>"));
+        assert!(page.contains("<p>a &amp; b</p>") && page.contains(MARK));
         assert!(!page.contains("<img") && !page.contains("http://") && !page.contains("https://"));
     }
 }

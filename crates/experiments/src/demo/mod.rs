@@ -14,9 +14,10 @@ mod train;
 
 use std::path::{Path, PathBuf};
 
-use abridge_base::files::replace;
+use abridge_base::files::{OutputFile, Outputs};
 use abridge_corpus::practice::PracticeConfig;
 use abridge_corpus::prepare::{Manifest, Recipe, Request, Silent, prepare_practice};
+use abridge_evaluate::picture::is_own_page;
 
 use compare::DemoComparison;
 
@@ -35,6 +36,9 @@ pub struct Demo {
 impl Demo {
     /// Writes and prepares the practice corpus, unless it exists.
     pub fn prepare(&self) -> anyhow::Result<Manifest> {
+        std::fs::create_dir_all(&self.out)?;
+        // Find out now, not after training, if the page cannot be written.
+        self.report_file()?;
         let config = PracticeConfig::default();
         let recipe = Recipe::practice(config.language);
         let request = Request {
@@ -51,13 +55,20 @@ impl Demo {
     pub fn compare(&self) -> anyhow::Result<DemoComparison> {
         let comparison = DemoComparison::make(self)?;
         let page = comparison.page(&self.commands(&comparison.sentences));
-        replace(&self.report(), page.as_bytes())?;
+        self.report_file()?.write(page.as_bytes())?;
         Ok(comparison)
     }
 
     /// The page with translations, accuracy, learning curves and pictures of the memory.
     pub fn report(&self) -> PathBuf {
         self.out.join("report.html")
+    }
+
+    /// The file of the page. The page of an earlier demo is replaced; another file is not.
+    fn report_file(&self) -> abridge_base::Result<OutputFile> {
+        let report = self.report();
+        let remedy = "move it away, or name another directory with --output";
+        Outputs::new().derived(&report, is_own_page(&report), remedy)
     }
 
     fn data(&self) -> PathBuf {

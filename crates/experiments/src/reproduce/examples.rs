@@ -67,6 +67,6 @@ impl Reproduction {
             examples_summary(&examples, &names, set.items.len())
         );
         let page = examples_page(&examples, &names);
-        self.written(pair, &found, &[("md", text.as_bytes()), ("html", page.as_bytes())], &text)
+        self.written(pair, &found, &[("html", page.as_bytes()), ("md", text.as_bytes())], &text)
     }
 }

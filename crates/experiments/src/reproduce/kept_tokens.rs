@@ -70,7 +70,7 @@ impl Reproduction {
         let listed: Vec<String> =
             sentences.iter().map(|sentence| format!("- {sentence}")).collect();
         let text = format!("# {title}\n\n{}\n", listed.join("\n"));
-        let files = [("svg", drawn.as_bytes()), ("html", page.as_bytes())];
+        let files = [("html", page.as_bytes()), ("svg", drawn.as_bytes())];
         self.written(pair, &found, &files, &text)
     }
 }

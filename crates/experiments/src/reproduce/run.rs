@@ -4,7 +4,8 @@ use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use abridge_base::files::replace;
+use abridge_base::files::{OutputFile, Outputs};
+use abridge_evaluate::picture::is_own_page;
 use abridge_model::weights::ModelDirectory;
 use abridge_model::{DeviceKind, ModelSize, Preset};
 use anyhow::ensure;
@@ -19,6 +20,9 @@ use super::scale::Scale;
 use super::sweep::{Sweep, Variant, Vary, variants};
 use super::table::{Only, Pair, Table};
 use crate::observer::Observer;
+
+/// The file name extensions of a report.
+const ENDINGS: [&str; 4] = ["html", "md", "csv", "svg"];
 
 /// Which table to reproduce, and how.
 #[derive(Clone, Debug)]
@@ -102,6 +106,11 @@ impl Reproduction {
             "--table comet and larger-context-comet need --comet: the directory of a COMET model, \
              such as the files of Unbabel/wmt22-comet-da"
         );
+        std::fs::create_dir_all(&self.out)?;
+        // Find out now, not after training, if a file cannot be written.
+        for ending in ENDINGS {
+            self.output(pair, ending)?;
+        }
         match self.table {
             Table::Parameters => self.parameters(pair, &grid),
             Table::Memory => self.memory(pair, &grid, observer, stop),
@@ -246,6 +255,15 @@ impl Reproduction {
         self.out.join(format!("{name}.{ending}"))
     }
 
+    /// A file of the report. The report of an earlier run is replaced; other files that happen to
+    /// have these names are not.
+    fn output(&self, pair: Pair, ending: &str) -> abridge_base::Result<OutputFile> {
+        // The page is the first file of a report to be written.
+        let is_own = is_own_page(&self.file(pair, "html"));
+        let remedy = "move it away, or write to another directory";
+        Outputs::new().derived(&self.file(pair, ending), is_own, remedy)
+    }
+
     /// Writes the files of a table of scores.
     pub(super) fn report(
         &self,
@@ -256,12 +274,11 @@ impl Reproduction {
         progress: Progress,
     ) -> anyhow::Result<Report> {
         let results = Results::new(self.table, pair, grid, &self.variants(), outcomes, notes);
-        std::fs::create_dir_all(&self.out)?;
-        let write = |ending: &str, text: &str| replace(&self.file(pair, ending), text.as_bytes());
+        let write = |ending: &str, text: &str| self.output(pair, ending)?.write(text.as_bytes());
         let markdown = results.to_markdown();
+        write("html", &results.to_page())?;
         write("md", &markdown)?;
         write("csv", &results.to_csv())?;
-        write("html", &results.to_page())?;
         if let Some(picture) = results.to_svg() {
             write("svg", &picture)?;
         }
@@ -269,7 +286,7 @@ impl Reproduction {
         Ok(Report { markdown, page: self.file(pair, "html"), progress, done })
     }
 
-    /// Writes files, by extension, of a report that is not a table of scores.
+    /// Writes files, by extension and the page first, of a report that is not a table of scores.
     pub(super) fn written(
         &self,
         pair: Pair,
@@ -278,7 +295,7 @@ impl Reproduction {
         text: &str,
     ) -> anyhow::Result<Report> {
         for (ending, bytes) in files {
-            replace(&self.file(pair, ending), bytes)?;
+            self.output(pair, ending)?.write(bytes)?;
         }
         Ok(Report {
             markdown: text.to_owned(),
