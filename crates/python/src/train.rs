@@ -62,7 +62,7 @@ pub fn train(
 ) -> PyResult<Trained> {
     let device: DeviceKind =
         device.parse().map_err(|error: abridge_model::Error| exception(&error.into()))?;
-    let recipe = read(recipe, &changes(settings)?)?;
+    let (recipe, files) = read(recipe, &changes(settings)?)?;
     work::run(py, on_update, |link| {
         let device = device.open()?;
         let paths = RunPaths { data: &data, run: &run };
@@ -71,6 +71,7 @@ pub fn train(
             workers,
             force,
             from: start_from,
+            recipe: files,
             validator: measure.map(|measure| Box::new(measure) as Box<dyn Validator>),
             ..Options::default()
         };
@@ -111,20 +112,24 @@ fn changes(settings: Option<&Bound<'_, PyMapping>>) -> PyResult<Vec<String>> {
     Ok(all)
 }
 
-/// A recipe as a dictionary, as a path, or as text.
-fn read(recipe: &Bound<'_, PyAny>, settings: &[String]) -> PyResult<TrainRecipe> {
+/// A recipe as a dictionary, as a path, or as text; and the files that it comes from.
+fn read(
+    recipe: &Bound<'_, PyAny>,
+    settings: &[String],
+) -> PyResult<(TrainRecipe, Vec<PathBuf>)> {
     let wrong = |error: abridge_train::Error| exception(&error.into());
     if recipe.is_instance_of::<PyMapping>() {
         let value = to_json("recipe", recipe)?;
         let text = toml::to_string(&value)
             .map_err(|error| exception(&abridge_train::Error::Recipe(error.to_string()).into()))?;
-        return TrainRecipe::parse(&text, settings).map_err(wrong);
+        return Ok((TrainRecipe::parse(&text, settings).map_err(wrong)?, Vec::new()));
     }
     if let Ok(text) = recipe.extract::<String>()
         && (text.contains('\n') || text.contains('='))
     {
-        return TrainRecipe::parse(&text, settings).map_err(wrong);
+        return Ok((TrainRecipe::parse(&text, settings).map_err(wrong)?, Vec::new()));
     }
     let path: PathBuf = recipe.extract()?;
-    TrainRecipe::read(Some(&path), settings).map_err(wrong)
+    let read = TrainRecipe::read(Some(&path), settings).map_err(wrong)?;
+    Ok((read, TrainRecipe::files(&path).map_err(wrong)?))
 }

@@ -62,7 +62,7 @@ impl Updates {
         recipe: &TrainRecipe,
         ranks: &dyn Ranks,
     ) -> Vec<(usize, Batch)> {
-        let mut planned = Vec::with_capacity(recipe.batches.per_update);
+        let mut planned = Vec::new();
         while planned.len() < recipe.batches.per_update {
             planned.push(self.sampler.next(position, update));
             if self.is_epoch_done(position) {

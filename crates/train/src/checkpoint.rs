@@ -7,7 +7,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use abridge_base::files::{OutputDirectory, remove_files, replace, write_new};
+use abridge_base::files::{OutputDirectory, clear_leftovers, remove_files, replace, write_new};
 use abridge_corpus::batch::Position;
 use abridge_model::weights::{TensorFile, WeightPrecision, write_tensors};
 use abridge_model::{Model, ModelConfig, Part};
@@ -85,15 +85,8 @@ impl Checkpoints {
 
     /// Removes what interrupted saves have left.
     pub fn clean(&self) {
-        let Ok(entries) = fs::read_dir(&self.folder) else { return };
-        let ours = [".update-", ".last.", ".best."];
-        for entry in entries.filter_map(std::result::Result::ok) {
-            let name = entry.file_name();
-            if ours.iter().any(|start| name.to_string_lossy().starts_with(start)) {
-                // Not worth failing for: it only takes space.
-                let _ = fs::remove_file(entry.path()).or_else(|_| fs::remove_dir_all(entry.path()));
-            }
-        }
+        let is_ours = |name: &str| matches!(name, "last" | "best") || is_name(name);
+        clear_leftovers(&self.folder, is_ours, |_| Some(manifest::names()));
     }
 
     /// Saves a checkpoint, replacing one of the same update; returns its folder.
@@ -185,10 +178,7 @@ impl Checkpoints {
         let Ok(entries) = fs::read_dir(&self.folder) else { return Vec::new() };
         let mut names: Vec<String> = entries
             .filter_map(|entry| entry.ok()?.file_name().into_string().ok())
-            .filter(|name| {
-                let update = name.strip_prefix("update-");
-                update.is_some_and(|u| u.len() >= 8 && u.bytes().all(|b| b.is_ascii_digit()))
-            })
+            .filter(|name| is_name(name))
             .collect();
         names.sort();
         names
@@ -228,6 +218,12 @@ impl Found {
 
 fn name_of(update: u64) -> String {
     format!("update-{update:08}")
+}
+
+/// Whether this is the name of a checkpoint.
+fn is_name(name: &str) -> bool {
+    let update = name.strip_prefix("update-");
+    update.is_some_and(|u| u.len() >= 8 && u.bytes().all(|b| b.is_ascii_digit()))
 }
 
 fn config_of(folder: &Path) -> Result<ModelConfig> {

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use abridge_base::files::OutputDirectory;
+use abridge_base::manifest::Manifest;
 use abridge_model::Model;
 use abridge_model::weights::{ModelDirectory, WeightPrecision};
 
@@ -17,7 +18,7 @@ impl Training {
     pub fn write_model(&self, out: &Path) -> Result<()> {
         let state = self.state();
         let mut provenance = BTreeMap::from([
-            ("updates".to_owned(), state.best_update.to_string()),
+            (UPDATES.to_owned(), state.best_update.to_string()),
             ("data".to_owned(), state.origin.train.clone()),
         ]);
         if let Some(loss) = state.best_loss {
@@ -28,10 +29,18 @@ impl Training {
     }
 }
 
-/// Begins the model directory of a run. An earlier model is replaced, unless the directory contains
-/// other files.
+/// The keys of a model's provenance that mark it as the result of a run.
+const UPDATES: &str = "updates";
+const RECIPE: &str = "recipe";
+
+/// Begins the model directory of a run. An earlier result of a run is replaced, unless the directory
+/// contains other files; any other model is not.
 pub fn begin_model(out: &Path) -> Result<OutputDirectory> {
-    Ok(OutputDirectory::begin(out, ModelDirectory::own_files)?)
+    Ok(OutputDirectory::begin(out, |path| {
+        let manifest = Manifest::read(path).ok()?;
+        let is_of_run = [UPDATES, RECIPE].iter().all(|key| manifest.provenance.contains_key(*key));
+        is_of_run.then(|| manifest.names())
+    })?)
 }
 
 /// Writes a network of a run with the tokenizers of the run; of a memory on top of a frozen model,
@@ -45,7 +54,7 @@ pub fn write_model(
 ) -> Result<()> {
     let (source, target, languages) = tokenizers(run)?;
     provenance.insert("languages".to_owned(), languages);
-    provenance.insert("recipe".to_owned(), origin.recipe_hash());
+    provenance.insert(RECIPE.to_owned(), origin.recipe_hash());
     if let Some(from) = &origin.from {
         provenance.insert("from".to_owned(), from.clone());
     }

@@ -2,23 +2,35 @@
 
 use std::path::{Path, PathBuf};
 
+use abridge_base::files::read_text;
+
 use crate::recipe::renamed::rename;
 use crate::{Error, Result};
 
 /// The key that names the recipe to inherit, relative to the folder of the inheriting one.
 const INHERITS: &str = "inherits";
+/// A larger file is no recipe.
+const LARGEST: u64 = 16 << 20;
 
 /// Reads a recipe with everything that it inherits. Its own settings take precedence: tables are
 /// merged, all other values are replaced.
 pub(crate) fn read_table(file: &Path) -> Result<toml::Table> {
-    let mut chain: Vec<PathBuf> = Vec::new();
-    let mut recipes = Vec::new();
+    let mut merged = toml::Table::new();
+    for (_, table) in read_chain(file)?.into_iter().rev() {
+        merge(&mut merged, table);
+    }
+    Ok(merged)
+}
+
+/// Reads a recipe and those that it inherits, each after the one that names it.
+pub(crate) fn read_chain(file: &Path) -> Result<Vec<(PathBuf, toml::Table)>> {
+    let mut chain: Vec<(PathBuf, toml::Table)> = Vec::new();
     let mut next = Some(file.to_path_buf());
     while let Some(file) = next.take() {
         let failed = |why: String| Error::Recipe(format!("{}: {why}", file.display()));
-        let text = std::fs::read_to_string(&file)
-            .map_err(|error| failed(format!("cannot read it: {error}")))?;
-        let same = |other: &PathBuf| other.canonicalize().ok() == file.canonicalize().ok();
+        let text = read_text(&file, LARGEST).map_err(|error| Error::Recipe(error.to_string()))?;
+        let same =
+            |(other, _): &(PathBuf, _)| other.canonicalize().ok() == file.canonicalize().ok();
         if chain.iter().any(same) {
             return Err(failed("inherits itself, directly or through others".into()));
         }
@@ -32,14 +44,9 @@ pub(crate) fn read_table(file: &Path) -> Result<toml::Table> {
                 return Err(failed(format!("inherits is {other}, but must name a file")));
             }
         };
-        recipes.push(table);
-        chain.push(file);
+        chain.push((file, table));
     }
-    let mut merged = toml::Table::new();
-    for table in recipes.into_iter().rev() {
-        merge(&mut merged, table);
-    }
-    Ok(merged)
+    Ok(chain)
 }
 
 fn merge(below: &mut toml::Table, above: toml::Table) {

@@ -1,6 +1,6 @@
 //! A training recipe: everything that determines what a run learns, as TOML.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use abridge_corpus::batch::{BatchSettings, Order};
 use abridge_model::{ModelConfig, ModelSize, Preset, Purpose};
@@ -16,7 +16,7 @@ pub use groups::{
 };
 pub use mixture::{MixtureRecipe, PhaseRecipe};
 
-use crate::inherit::read_table;
+use crate::inherit::{read_chain, read_table};
 use crate::schedule::CoolDown;
 use crate::{Error, Result};
 
@@ -57,6 +57,9 @@ impl Default for Seed {
     }
 }
 
+/// No batch, run or beam is larger, and a product of two of these does not overflow.
+const LARGEST_COUNT: usize = 1 << 30;
+
 impl TrainRecipe {
     /// Reads a recipe and what it inherits, with `key=value` settings on top, for instance
     /// `optimisation.schedule.peak=1e-3`.
@@ -68,6 +71,11 @@ impl TrainRecipe {
             }
             (error, _) => error,
         })
+    }
+
+    /// A recipe and those that it inherits.
+    pub fn files(file: &Path) -> Result<Vec<PathBuf>> {
+        Ok(read_chain(file)?.into_iter().map(|(file, _)| file).collect())
     }
 
     /// The same from text, which has no folder to inherit from.
@@ -200,6 +208,9 @@ impl TrainRecipe {
             ("validation.beam", self.validation.beam, "a beam has at least one hypothesis"),
         ] {
             refuse_unless(count > 0, || format!("{name} is 0, but {reason}"))?;
+            refuse_unless(count <= LARGEST_COUNT, || {
+                format!("{name} is {count}, but at most {LARGEST_COUNT} is possible")
+            })?;
         }
         if let Some(CoolDown { from, until }) = self.optimisation.schedule.cool_down {
             refuse_unless(from < until && until < u64::MAX, || {

@@ -37,6 +37,9 @@ pub struct Options {
     pub force: bool,
     /// The model directory whose weights a new run starts from.
     pub from: Option<PathBuf>,
+    /// The files that the recipe comes from ([`TrainRecipe::files`]), which the run does not
+    /// overwrite.
+    pub recipe: Vec<PathBuf>,
     /// Further measurements at each validation.
     pub validator: Option<Box<dyn Validator>>,
     /// The processes that train together.
@@ -45,7 +48,14 @@ pub struct Options {
 
 impl Default for Options {
     fn default() -> Self {
-        Self { workers: None, force: false, from: None, validator: None, ranks: Rc::new(Alone) }
+        Self {
+            workers: None,
+            force: false,
+            from: None,
+            recipe: Vec::new(),
+            validator: None,
+            ranks: Rc::new(Alone),
+        }
     }
 }
 
@@ -119,7 +129,7 @@ impl Training {
             (model, adam, RunState::new(origin), event)
         };
         if let Some(directory) = &mut directory {
-            directory.begin(&recipe.to_toml(), &data, state.update)?;
+            directory.begin(&recipe.to_toml(), &options.recipe, &data, state.update)?;
         }
         let languages = data.tokenizer(Side::Source)?.languages().ids().collect();
         Ok(Self {
@@ -158,7 +168,7 @@ impl Training {
     /// Updates in the current epoch, and the last update if the recipe sets a limit.
     pub fn horizon(&self) -> (u64, Option<u64>) {
         let epoch = self.updates.in_epoch().div_ceil(self.recipe.batches.per_update) as u64;
-        let by_epochs = self.recipe.stop.max_epochs.map(|epochs| epochs * epoch);
+        let by_epochs = self.recipe.stop.max_epochs.map(|epochs| epochs.saturating_mul(epoch));
         (epoch, self.recipe.last_update().into_iter().chain(by_epochs).min())
     }
 

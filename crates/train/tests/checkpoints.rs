@@ -7,6 +7,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use abridge_model::random;
+use abridge_model::weights::ModelDirectory;
 use abridge_train::{Adam, AdamConfig, CheckpointRecipe, Checkpoints, Event, Options, RunState};
 
 use common::{data, go_on, one_worker, open, open_with, prepare, recipe, train};
@@ -122,10 +123,78 @@ fn leftovers_of_a_killed_save_are_removed() {
     let folder = tempfile::tempdir().unwrap();
     let run = folder.path();
     train(&["stop.max_updates=10"], run);
-    fs::create_dir(run.join("checkpoints/.update-00000020.part")).unwrap();
-    fs::write(run.join("checkpoints/.update-00000020.part/state.json"), "{").unwrap();
+    let digits = "0f".repeat(16);
+    let left = run.join(format!("checkpoints/.update-00000020.{digits}.part"));
+    fs::create_dir(&left).unwrap();
+    fs::write(left.join("state.json"), "{").unwrap();
+    fs::write(run.join(format!("checkpoints/.best.{digits}.part")), "upd").unwrap();
+    // These are not names that this program gives.
+    let others = [".best.txt", ".update-notes"];
+    for name in others {
+        fs::write(run.join("checkpoints").join(name), "mine").unwrap();
+    }
     drop(open(recipe(&[]), run).unwrap());
-    assert_eq!(names(run), ["best", "last", "update-00000010"]);
+    assert_eq!(names(run), [".best.txt", ".update-notes", "best", "last", "update-00000010"]);
+}
+
+#[test]
+fn a_run_takes_over_no_files_that_are_not_its_own() {
+    let folder = tempfile::tempdir().unwrap();
+    let run = folder.path().join("run");
+    fs::create_dir(&run).unwrap();
+    let refused = |options: Options, words: &str| {
+        let error =
+            open_with(recipe(&["stop.max_updates=1"]), data(), &run, options).err().unwrap();
+        assert!(error.to_string().contains(words), "{error}");
+    };
+    for name in ["recipe.toml", "metrics.jsonl", "tokenizers"] {
+        fs::write(run.join(name), "# mine\n").unwrap();
+        refused(one_worker(), &format!("{name}: was not written by a run"));
+        assert_eq!(fs::read_to_string(run.join(name)).unwrap(), "# mine\n");
+        fs::remove_file(run.join(name)).unwrap();
+    }
+    #[cfg(unix)]
+    {
+        let thesis = folder.path().join("thesis.txt");
+        fs::write(&thesis, "years").unwrap();
+        std::os::unix::fs::symlink("../thesis.txt", run.join(".lock")).unwrap();
+        refused(one_worker(), ".lock: is not a file");
+        assert_eq!(fs::read(thesis).unwrap(), b"years");
+        fs::remove_file(run.join(".lock")).unwrap();
+    }
+    drop(open(recipe(&["stop.max_updates=1"]), &run).unwrap());
+    // The recipe of the run itself may be given, and is not changed while it is read.
+    let kept = run.join("recipe.toml");
+    let reading = || Options { recipe: vec![kept.clone()], ..one_worker() };
+    drop(open_with(recipe(&["stop.max_updates=1"]), data(), &run, reading()).unwrap());
+    let commented = format!("# mine\n{}", fs::read_to_string(&kept).unwrap());
+    fs::write(&kept, &commented).unwrap();
+    refused(reading(), "is being read and would be overwritten");
+    assert_eq!(fs::read_to_string(&kept).unwrap(), commented);
+}
+
+#[test]
+fn only_the_model_of_a_run_is_replaced() {
+    let folder = tempfile::tempdir().unwrap();
+    let (_, _, training) = train(&["stop.max_updates=1"], &folder.path().join("run"));
+    let model = folder.path().join("model");
+    training.write_model(&model).unwrap();
+    training.write_model(&model).unwrap();
+    let imported = folder.path().join("imported");
+    let tokenizers = folder.path().join("run/tokenizers");
+    let of = [("from".to_owned(), "elsewhere".to_owned())].into();
+    ModelDirectory::write(&imported, training.model(), of, |folder| {
+        for name in fs::read_dir(&tokenizers).unwrap() {
+            let path = name.unwrap().path();
+            fs::copy(&path, folder.join(path.file_name().unwrap())).unwrap();
+        }
+        Ok::<(), abridge_model::Error>(())
+    })
+    .unwrap();
+    let before = fs::read(imported.join("MANIFEST.json")).unwrap();
+    let error = training.write_model(&imported).unwrap_err().to_string();
+    assert!(error.contains("did not write"), "{error}");
+    assert_eq!(fs::read(imported.join("MANIFEST.json")).unwrap(), before);
 }
 
 #[test]

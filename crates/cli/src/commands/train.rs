@@ -111,6 +111,7 @@ impl Train {
             workers: self.workers,
             force: self.force,
             from: self.from.clone(),
+            recipe: self.recipe.as_deref().map(TrainRecipe::files).transpose()?.unwrap_or_default(),
             validator: measure.map(|measure| Box::new(measure) as Box<dyn Validator>),
             ranks: ranks.clone(),
         };
