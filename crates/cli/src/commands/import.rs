@@ -4,6 +4,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use abridge_base::files::OutputDirectory;
+use abridge_base::message::printable;
 use abridge_corpus::Tokenizer;
 use abridge_model::tokens::END;
 use abridge_model::weights::{FairseqCheckpoint, ModelDirectory, WeightPrecision};
@@ -118,7 +119,7 @@ impl Import {
                 out,
                 "note:   it translates into several languages; choose one with --to, or import it with \
                  --target-language: {}",
-                foreign.codes().join(" ")
+                printable(&foreign.codes().join(" "))
             )?;
         }
         writeln!(out, "next:   abridge translate --model {} FILE", self.output.display())?;

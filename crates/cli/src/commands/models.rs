@@ -2,6 +2,7 @@
 
 use std::io::Write;
 
+use abridge_base::message::printable;
 use abridge_model::weights::ModelDirectory;
 use abridge_model::{DeviceKind, ModelSize, Preset};
 use abridge_translate::InstalledModels;
@@ -94,7 +95,9 @@ fn list_installed(out: &mut impl Write) -> anyhow::Result<()> {
             Err(error) => format!("cannot be used: {error}"),
         };
         let built_in = if model.is_built_in { ", built in" } else { "" };
-        writeln!(out, "{:<16} {what}{built_in}\n{:<16} {}", model.name, "", place.display())?;
+        let text = format!("{:<16} {what}{built_in}\n{:<16} {}", model.name, "", place.display());
+        // A manifest may come from anybody.
+        writeln!(out, "{}", printable(&text))?;
     }
     writeln!(out, "\nmodel directories in {} can be named like these", models.folder().display())?;
     Ok(())

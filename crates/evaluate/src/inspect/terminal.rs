@@ -2,6 +2,8 @@
 
 use std::fmt::Write;
 
+use abridge_base::message::printable;
+
 use super::{InspectedSentence, Kept, times};
 
 /// Words of the memory listed for each word of a translation.
@@ -17,11 +19,12 @@ impl InspectedSentence {
         let bold = |text: &str| {
             if colours { format!("\u{1b}[1m{text}\u{1b}[0m") } else { text.to_owned() }
         };
-        let mut text = format!("{}. {}\n", self.position + 1, bold(&self.source));
-        let _ = writeln!(text, "   {}\n", self.translation);
+        let mut text = format!("{}. {}\n", self.position + 1, bold(&printable(&self.source)));
+        let _ = writeln!(text, "   {}\n", printable(&self.translation));
         match &self.kept {
             Kept::Groups(groups) => {
-                let grid = groups.grid(&self.source_tokens);
+                let tokens: Vec<String> = self.source_tokens.iter().map(|t| printable(t)).collect();
+                let grid = groups.grid(&tokens);
                 let _ = writeln!(
                     text,
                     "   {}:\n\n{}",
@@ -36,13 +39,14 @@ impl InspectedSentence {
         if self.context.is_empty() {
             return text;
         }
-        let width = self.target_tokens.iter().map(|t| t.chars().count()).max().unwrap_or(0);
+        let targets: Vec<String> = self.target_tokens.iter().map(|t| printable(t)).collect();
+        let width = targets.iter().map(|t| t.chars().count()).max().unwrap_or(0);
         let mut list = |title: &str, words: &dyn Fn(usize) -> Vec<String>| {
-            let lines: Vec<String> = (0..self.target_tokens.len())
+            let lines: Vec<String> = (0..targets.len())
                 .map(|target| (target, words(target)))
                 .filter(|(_, words)| !words.is_empty())
                 .map(|(target, words)| {
-                    format!("   {:<width$}  {}\n", self.target_tokens[target], words.join("  "))
+                    format!("   {:<width$}  {}\n", targets[target], words.join("  "))
                 })
                 .collect();
             if !lines.is_empty() {
@@ -71,6 +75,7 @@ fn indented(text: &str) -> String {
 }
 
 fn named(word: &str, distance: usize, value: &str) -> String {
+    let word = printable(word);
     match distance {
         0 => format!("{word} {value}"),
         distance => format!("{word} ({distance} back) {value}"),
