@@ -96,6 +96,26 @@ fn configure(folder: &Path, from: &str, to: &str) {
 }
 
 #[test]
+fn control_characters_in_models_and_texts_do_not_reach_the_terminal() {
+    let folder = folder();
+    list(folder.path(), &FILES);
+    let manifest = folder.path().join("model/MANIFEST.json");
+    let text = fs::read_to_string(&manifest).unwrap().replace("en-de", "en-\\u001b[31mde");
+    fs::write(&manifest, text).unwrap();
+    let document = r#"{"id": "\u001b[31mtalk", "source": ["The \u001b[31mlamp.", "It is old."]}"#;
+    fs::write(folder.path().join("a.jsonl"), document).unwrap();
+    for (arguments, words) in [
+        (&["models", "--installed"][..], "en-\\u{1b}[31mde"),
+        (&["inspect", "--model", "model", "a.jsonl"], "document \\u{1b}[31mtalk"),
+    ] {
+        let mut command = abridge(folder.path());
+        let output = command.env("ABRIDGE_MODELS", folder.path()).args(arguments).output().unwrap();
+        assert!(!output.stdout.contains(&0x1b), "{output:?}");
+        assert!(String::from_utf8_lossy(&output.stdout).contains(words), "{output:?}");
+    }
+}
+
+#[test]
 fn sizes_in_a_configuration_are_not_trusted() {
     for (from, to) in [
         ("encoder_layers = 2", "encoder_layers = 1000000000"),
@@ -148,6 +168,18 @@ fn sizes_in_flags_are_not_trusted() {
         command.args(["translate", "--model", "model", "a.txt", "--quiet", flag, value]);
         command.assert().code(1).stderr(contains("error: "));
     }
+    for arguments in [
+        &["profile", "--size", "tiny", "--presets", "sentence", "--tokens", most.as_str()][..],
+        &["profile", "--size", "tiny", "--presets", "sentence", "--beam", &most],
+        &["bench", "--size", "tiny", "--sentences", "1000000000000"],
+        &["mentions", "a.txt", "--model", "model", "--output", "o", "--per-sentence", &most],
+        &["evaluate", "a.txt", "--reference", "a.txt", "--samples", "4294967295"],
+    ] {
+        let mut command = abridge(folder.path());
+        command.args(arguments).timeout(Duration::from_mins(1));
+        let said = contains("at most").or(contains("more than")).or(contains("not in 1..=1000000"));
+        command.assert().code(1).stderr(said);
+    }
     let train = |setting: &str| {
         let mut command = abridge(folder.path());
         command.args(["train", "--data", "d", "--run", "r", "--set", setting]);
@@ -160,6 +192,8 @@ fn sizes_in_flags_are_not_trusted() {
         "model.change.encoder_layers=1000000000",
         "model.change.width=4611686018427387904",
         "model.change.max_positions=9223372036854775807",
+        "batches.per_update=9223372036854775807",
+        "batches.run_length=9223372036854775807",
     ] {
         train(setting).assert().code(1).stderr(contains("at most"));
     }
@@ -188,6 +222,26 @@ fn endless_input_is_refused() {
     assert!(code == Some(2) && said.contains("more than 64 MiB"), "{said}");
     let (code, said) = run(&["/dev/zero"]);
     assert!(code == Some(2) && said.contains("is a device, not a file"), "{said}");
+    fs::write(folder.path().join("s.en-de.input"), "Will you come?\n").unwrap();
+    let set = r#"[{"src segment": "Will you come?", "expected": "du", "rule": "x"}]"#;
+    fs::write(folder.path().join("s.en-de.json"), set).unwrap();
+    let make = ["contrast", "make", "--source", "a.txt", "--target", "a.txt", "--output", "o"];
+    let mentions = ["mentions", "a.txt", "--model", "model", "--output", "o"];
+    for (command, flag) in [
+        (&make[..], "--swaps"),
+        (&mentions, "--genders"),
+        (&["train", "--data", "d", "--run", "r"], "--recipe"),
+        (&["ctxpro", "--set", "s.en-de"], "--translations"),
+    ] {
+        let mut command_line = abridge(folder.path());
+        command_line.args(command).args([flag, "/dev/zero"]).timeout(Duration::from_mins(1));
+        command_line.assert().failure().stderr(contains("is a device, not a file"));
+    }
+    // Keys may come from a pipe, so only their size is limited.
+    let mut serve = abridge(folder.path());
+    serve.args(["serve", "--model", "model", "--keys", "/dev/zero"]);
+    let said = contains("larger than 1 MiB");
+    serve.timeout(Duration::from_mins(1)).assert().failure().stderr(said);
 }
 
 #[cfg(unix)]

@@ -2,9 +2,13 @@
 
 use std::path::Path;
 
+use abridge_base::files::read_text;
 use serde::de::DeserializeOwned;
 
 use crate::{Error, Result};
+
+/// A larger file is no table of words.
+const LARGEST: u64 = 64 << 20;
 
 /// A table from its text; an error names the line.
 pub(crate) fn parse<T: DeserializeOwned>(text: &str) -> Result<T> {
@@ -16,6 +20,6 @@ pub(crate) fn parse<T: DeserializeOwned>(text: &str) -> Result<T> {
 
 /// A table from a file, parsed by `parse`.
 pub(crate) fn read<T>(path: &Path, parse: impl Fn(&str) -> Result<T>) -> Result<T> {
-    let text = std::fs::read_to_string(path).map_err(|e| Error::io("read", path, e))?;
+    let text = read_text(path, LARGEST)?;
     parse(&text).map_err(|error| error.in_file(path))
 }

@@ -64,6 +64,9 @@ pub struct Bench {
     output: Option<PathBuf>,
 }
 
+/// Larger micro-batches fit no memory.
+const MOST_SENTENCES: usize = 1 << 16;
+
 impl Bench {
     /// Measures row by row and prints the table.
     pub fn run(&self) -> anyhow::Result<()> {
@@ -72,6 +75,7 @@ impl Bench {
             "--sentences and --updates must be at least 1"
         );
         ensure!(self.workers != Some(0), "--workers must be at least 1");
+        super::check_at_most("--sentences", self.sentences, MOST_SENTENCES)?;
         // Fail before the work if the device is missing or the file cannot be written.
         self.device.open()?;
         let output = self.output.as_deref().map(|path| Outputs::new().file(path)).transpose()?;

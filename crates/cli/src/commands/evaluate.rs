@@ -109,7 +109,7 @@ struct SignificanceArguments {
     test: TestName,
 
     /// Resamples or trials; default: 1000 for the bootstrap, 10000 for randomization
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     samples: Option<u32>,
 
     /// The seed of the random generator; sacreBLEU takes it from an environment variable

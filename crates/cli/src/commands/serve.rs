@@ -2,15 +2,18 @@
 
 use std::env::VarError;
 use std::fs;
-use std::io::Write;
+use std::io::{Read, Write};
 use std::net::SocketAddr;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use abridge_model::DeviceKind;
 use abridge_serve::{Keys, Limits, Models, ServeSettings, Served, Server, SessionPlace};
 use anyhow::{Context, bail};
 use clap::Args;
+
+/// A larger file does not hold keys.
+const LARGEST_KEYS: u64 = 1 << 20;
 
 /// Serves translations over HTTP, with a memory per document, and a page at /.
 ///
@@ -223,8 +226,8 @@ impl Serve {
     fn keys(&self) -> anyhow::Result<Keys> {
         let (text, place) = match (&self.keys, std::env::var("ABRIDGE_KEYS")) {
             (Some(file), _) => {
-                let text = fs::read_to_string(file)
-                    .with_context(|| format!("cannot read {}", file.display()))?;
+                let text =
+                    read_keys(file).with_context(|| format!("cannot read {}", file.display()))?;
                 (text, "the file given with --keys")
             }
             (None, Ok(text)) => (text, "the variable ABRIDGE_KEYS"),
@@ -301,4 +304,14 @@ fn stop_signal() -> std::io::Result<impl Future<Output = ()>> {
             std::process::exit(130)
         });
     })
+}
+
+/// Reads a file of keys, which may be a pipe.
+fn read_keys(file: &Path) -> anyhow::Result<String> {
+    let mut text = String::new();
+    fs::File::open(file)?.take(LARGEST_KEYS + 1).read_to_string(&mut text)?;
+    if text.len() as u64 > LARGEST_KEYS {
+        bail!("it is larger than {} MiB", LARGEST_KEYS >> 20);
+    }
+    Ok(text)
 }

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
+use abridge_base::files::read_text;
 use abridge_model::Error;
 use abridge_model::config::Normaliser;
 use pytorch_reader::{PickleValue, PytorchReader};
@@ -55,8 +56,7 @@ enum Value {
 impl HyperParameters {
     /// Reads `hparams.yaml`.
     pub fn from_yaml(file: &Path) -> Result<Self, Error> {
-        let text = std::fs::read_to_string(file)
-            .map_err(|error| broken(file, format!("cannot read it: {error}")))?;
+        let text = read_text(file, super::LARGEST_SETTINGS)?;
         Self::new(&flat_yaml(&text), file)
     }
 

@@ -18,6 +18,7 @@ mod weights;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use abridge_base::files::read_regular;
 use abridge_model::{Error, Result};
 use burn::tensor::activation::{sigmoid, tanh};
 use burn::tensor::{Device, Int, Tensor, TensorData};
@@ -321,15 +322,20 @@ fn find(directory: &Path, names: &[&str], remedy: &str) -> Result<PathBuf> {
     found.ok_or_else(|| broken(directory, format!("no {} here; {remedy}", names.join(", "))))
 }
 
+/// Files of settings are small.
+const LARGEST_SETTINGS: u64 = 16 << 20;
+
 /// The number of attention heads: from `config.json`, or by the name of the encoder.
 fn heads(directory: &Path, encoder: &str, width: usize) -> Result<usize, Error> {
     let file = directory.join("config.json");
-    let found = match std::fs::read(&file) {
+    let found = match read_regular(&file, LARGEST_SETTINGS) {
         Ok(bytes) => {
             let config: serde_json::Value = serde_json::from_slice(&bytes)
                 .map_err(|error| broken(&file, format!("not JSON: {error}")))?;
             config["num_attention_heads"].as_u64()
         }
+        // A file that is there must be right.
+        Err(error) if file.symlink_metadata().is_ok() => return Err(error.into()),
         Err(_) => match encoder.rsplit('/').next().unwrap_or_default() {
             "xlm-roberta-base" => Some(12),
             "xlm-roberta-large" => Some(16),

@@ -14,6 +14,7 @@ use super::integers::Integers;
 use super::precision::{WeightPrecision, scale_name};
 use super::{broken, pickle};
 use crate::Result;
+use crate::ops::kernels::int8_product::MAX_INPUTS;
 
 /// A file of named tensors. Opening it reads names and shapes only.
 #[derive(Debug)]
@@ -238,6 +239,13 @@ fn attach_scales(tensors: &mut BTreeMap<String, Stored>) -> Result<(), String> {
                 scale.shape
             ));
         }
+        let inputs = if scale.shape == [rows, 1] { columns } else { rows };
+        if inputs > MAX_INPUTS {
+            return Err(format!(
+                "tensor {name} holds integers for {inputs} inputs, but products of integers have \
+                 at most {MAX_INPUTS}; store it as f16"
+            ));
+        }
         if let Some(stored) = tensors.get_mut(&name) {
             stored.scale = Some(Box::new(scale));
         }
@@ -274,5 +282,33 @@ impl Elements {
             Self::F32 => each(bytes, f32::from_le_bytes),
             Self::F64 => each(bytes, |b| f64::from_le_bytes(b) as f32),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn integers_for_too_many_inputs_are_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("model.safetensors");
+        let open = |inputs: usize| {
+            let header = serde_json::json!({
+                "w": { "dtype": "I8", "shape": [inputs, 1], "data_offsets": [0, inputs] },
+                "w.scale": {
+                    "dtype": "F32", "shape": [1, 1], "data_offsets": [inputs, inputs + 4],
+                },
+            });
+            let header = header.to_string();
+            let mut bytes = (header.len() as u64).to_le_bytes().to_vec();
+            bytes.extend(header.as_bytes());
+            bytes.resize(bytes.len() + inputs + 4, 0);
+            std::fs::write(&file, bytes).unwrap();
+            TensorFile::open(&file).map(|_| ()).map_err(|error| error.to_string())
+        };
+        assert_eq!(open(MAX_INPUTS), Ok(()));
+        let error = open(MAX_INPUTS + 1).unwrap_err();
+        assert!(error.contains("65537 inputs") && error.contains("f16"), "{error}");
     }
 }

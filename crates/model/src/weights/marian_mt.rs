@@ -3,9 +3,9 @@
 //! A directory with `config.json`, `model.safetensors` or `pytorch_model.bin` (whose pickle is read,
 //! never run) and, in newer ones, `generation_config.json`.
 
-use std::fs;
 use std::path::{Path, PathBuf};
 
+use abridge_base::files::read_regular;
 use serde_json::Value;
 
 use super::fairseq::fairseq_name;
@@ -110,6 +110,9 @@ impl ForeignModel {
     }
 }
 
+/// Files of settings are small.
+const LARGEST_SETTINGS: u64 = 16 << 20;
+
 /// A JSON file of settings.
 struct Settings {
     path: PathBuf,
@@ -119,7 +122,7 @@ struct Settings {
 impl Settings {
     fn read(path: PathBuf) -> Result<Self> {
         let fail = |problem: String| broken(&path, problem);
-        let text = fs::read(&path).map_err(|error| fail(format!("cannot read it: {error}")))?;
+        let text = read_regular(&path, LARGEST_SETTINGS)?;
         let values: Value =
             serde_json::from_slice(&text).map_err(|error| fail(format!("not JSON: {error}")))?;
         if !values.is_object() {

@@ -7,7 +7,7 @@ use std::str::FromStr;
 use safetensors::tensor::Dtype;
 
 use super::{Parameter, ParameterKind};
-use crate::ops::kernels::int8_product::{quantise, scale_of};
+use crate::ops::kernels::int8_product::{MAX_INPUTS, quantise, scale_of};
 
 /// How the weights of a file are stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -67,11 +67,19 @@ pub(super) fn encode(
                 let Parameter { name, shape, .. } = parameter;
                 vec![Encoded { name, dtype: Dtype::F16, shape, bytes: bytes.collect() }]
             }
-            WeightPrecision::Int8 if is_matrix => int8(&parameter, &values),
+            WeightPrecision::Int8 if is_matrix && has_int8_products(&parameter) => {
+                int8(&parameter, &values)
+            }
             _ => vec![single(parameter.name, parameter.shape, &values)],
         }
     };
     weights.into_values().flat_map(encode).collect()
+}
+
+/// Whether sums over the inputs of a matrix fit, if it holds integers.
+fn has_int8_products(Parameter { shape, kind, .. }: &Parameter) -> bool {
+    let inputs = if *kind == ParameterKind::Table { shape[1] } else { shape[0] };
+    inputs <= MAX_INPUTS
 }
 
 pub(super) fn single(name: String, shape: Vec<usize>, values: &[f32]) -> Encoded {
@@ -102,4 +110,22 @@ fn int8(parameter: &Parameter, values: &[f32]) -> Vec<Encoded> {
         Encoded { name: name.clone(), dtype, shape: shape.clone(), bytes },
         single(scale_name(name), scales_shape, &scales),
     ]
+}
+
+#[cfg(test)]
+mod tests {
+    use burn::module::ParamId;
+
+    use super::*;
+
+    #[test]
+    fn matrices_with_too_many_inputs_are_not_stored_as_integers() {
+        let stored = |inputs: usize| {
+            let (name, shape, kind) = ("w".to_owned(), vec![inputs, 1], ParameterKind::Matrix);
+            let parameter = Parameter { name, shape, kind, id: ParamId::new() };
+            let weights = [("w".to_owned(), (parameter, vec![1.0; inputs]))];
+            encode(weights.into(), WeightPrecision::Int8)[0].dtype
+        };
+        assert_eq!((stored(MAX_INPUTS), stored(MAX_INPUTS + 1)), (Dtype::I8, Dtype::F32));
+    }
 }

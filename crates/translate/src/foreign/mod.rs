@@ -313,7 +313,7 @@ fn languages_of_name(weights: &Path) -> Option<String> {
 
 /// The languages of a MarianMT tokenizer.
 fn languages_of_tokenizer(path: &Path) -> Option<String> {
-    let text = std::fs::read_to_string(path.join("tokenizer_config.json")).ok()?;
+    let text = read_text(&path.join("tokenizer_config.json")).ok()?;
     let settings: serde_json::Value = serde_json::from_str(&text).ok()?;
     let language = |key: &str| {
         let code = settings.get(key)?.as_str()?;

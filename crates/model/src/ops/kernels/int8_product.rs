@@ -24,7 +24,7 @@ const FOUR: usize = 4;
 /// the second-level cache.
 const CACHED_ROWS: usize = 1 << 18;
 /// With more inputs than this a sum could overflow 32 bits.
-const MAX_INPUTS: usize = 1 << 16;
+pub const MAX_INPUTS: usize = 1 << 16;
 
 /// The quantisation step of a channel, so that its largest value is 127 steps.
 pub fn scale_of(values: impl Iterator<Item = f32>) -> f32 {

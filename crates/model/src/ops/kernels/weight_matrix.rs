@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::half_product::HalfMatrix;
-use super::int8_product::{Int8Matrix, Int8Rows};
+use super::int8_product::{Int8Matrix, Int8Rows, MAX_INPUTS};
 use super::packed_product::{PackedMatrix, tiles};
 use crate::weights::WeightPrecision;
 
@@ -24,10 +24,13 @@ impl WeightMatrix {
         bias: &[f32],
     ) -> Self {
         let half = match precision {
-            WeightPrecision::Int8 => return Self::Int8(Int8Matrix::new(inputs, outputs, at, bias)),
+            WeightPrecision::Int8 if inputs <= MAX_INPUTS => {
+                return Self::Int8(Int8Matrix::new(inputs, outputs, at, bias));
+            }
             // `None` if the processor cannot read half precision.
             WeightPrecision::Half => HalfMatrix::new(inputs, outputs, &at, bias).map(Self::Half),
-            WeightPrecision::Single => None,
+            // Single precision, or integers whose sums could overflow.
+            _ => None,
         };
         half.unwrap_or_else(|| Self::Single(PackedMatrix::new(inputs, outputs, at, bias)))
     }
@@ -94,5 +97,17 @@ impl WeightMatrix {
             }
             look(columns, out);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn with_too_many_inputs_for_sums_of_integers_it_is_in_single_precision() {
+        let of = |inputs| WeightMatrix::new(WeightPrecision::Int8, [inputs, 1], |_, _| 1.0, &[]);
+        assert!(matches!(of(MAX_INPUTS), WeightMatrix::Int8(_)));
+        assert!(matches!(of(MAX_INPUTS + 1), WeightMatrix::Single(_)));
     }
 }
