@@ -176,7 +176,7 @@ impl Stored for Renumbered<'_> {
         match self.stored.shape(name) {
             // A model without a bias has a bias of zero.
             None if table.width.is_some() => None,
-            Some(shape) if shape.iter().product::<usize>() != expected => Some(shape),
+            Some(shape) if elements(&shape) != Some(expected) => Some(shape),
             _ => Some([table.ours.len()].into_iter().chain(table.width).collect()),
         }
     }
@@ -198,4 +198,9 @@ impl Stored for Renumbered<'_> {
         }
         Ok(ours)
     }
+}
+
+/// The number of elements; `None` if no file could hold them.
+fn elements(shape: &[usize]) -> Option<usize> {
+    shape.iter().try_fold(1usize, |all, &size| all.checked_mul(size))
 }
