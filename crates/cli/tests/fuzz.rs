@@ -9,7 +9,9 @@
 //! ABRIDGE_FUZZ_SECONDS=3600 cargo test --workspace --release --test fuzz -- --nocapture
 //! ```
 //!
-//! `ABRIDGE_FUZZ_SEED` gives other mutations. A file that panics is kept, and its path is printed.
+//! `ABRIDGE_FUZZ_SEED` gives other mutations. Each case is written to a file in the folder for temporary
+//! files before it is tried, so that a hang or an abort leaves it behind, too; the file of a panic is
+//! printed.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod common;
@@ -68,11 +70,15 @@ fn fuzz(target: &str, seeds: &[Vec<u8>], run: &dyn Fn(&[u8])) {
         fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().path()).collect();
     known.sort();
     assert!(!known.is_empty(), "{} is empty", folder.display());
-    let panics = |bytes: &[u8]| catch_unwind(AssertUnwindSafe(|| run(bytes))).is_err();
+    let kept = std::env::temp_dir().join(format!("abridge-fuzz-{target}-{}", std::process::id()));
+    let panics = |bytes: &[u8]| {
+        fs::write(&kept, bytes).unwrap();
+        catch_unwind(AssertUnwindSafe(|| run(bytes))).is_err()
+    };
     for file in known {
-        let bytes = fs::read(&file).unwrap();
-        if panics(&bytes) {
-            found.get_or_insert((file.display().to_string(), bytes));
+        if panics(&fs::read(&file).unwrap()) {
+            found = Some(file.display().to_string());
+            break;
         }
     }
     let seconds = number("ABRIDGE_FUZZ_SECONDS", 0);
@@ -82,17 +88,16 @@ fn fuzz(target: &str, seeds: &[Vec<u8>], run: &dyn Fn(&[u8])) {
     while found.is_none() && (case < CASES || start.elapsed() < Duration::from_secs(seconds)) {
         let bytes = mutate(&seeds[case as usize % seeds.len()], random::key(&[key, case]));
         if panics(&bytes) {
-            found = Some((format!("case {case}"), bytes));
+            found = Some(format!("case {case}"));
         }
         case += 1;
     }
     std::panic::set_hook(hook);
     println!("{target}: {case} cases in {:.0} s", start.elapsed().as_secs_f64());
-    if let Some((name, bytes)) = found {
-        let kept = std::env::temp_dir().join(format!("abridge-fuzz-{target}"));
-        fs::write(&kept, bytes).unwrap();
+    if let Some(name) = found {
         panic!("{target}: {name} panics; it is kept in {}", kept.display());
     }
+    fs::remove_file(&kept).unwrap();
 }
 
 /// Applies one to four mutations.

@@ -335,6 +335,43 @@ fn a_full_standard_error_stops_nothing() {
     assert_eq!(run(&["translate", "--model", "nothing", "a.txt"]).status.code(), Some(4));
 }
 
+#[cfg(unix)]
+#[test]
+fn a_closed_standard_error_stops_nothing() {
+    let folder = folder();
+    let command = |arguments: &[&str]| {
+        let mut command = std::process::Command::new("bash");
+        let script = "exec \"$0\" \"$@\" 2>&-";
+        command.current_dir(folder.path()).args(["-c", script]);
+        command.arg(assert_cmd::cargo::cargo_bin("abridge")).args(arguments);
+        command
+    };
+    let piped = |arguments: &[&str]| {
+        let (reader, writer) = std::io::pipe().unwrap();
+        // Its reader has gone.
+        drop(reader);
+        let mut command = std::process::Command::new(assert_cmd::cargo::cargo_bin("abridge"));
+        command.current_dir(folder.path()).args(arguments).stderr(writer);
+        command
+    };
+    let code = |mut command: std::process::Command| command.output().unwrap().status.code();
+    for (data, output) in [("closed", "a.de"), ("gone", "b.de")] {
+        let run = |arguments: &[&str]| match data {
+            "closed" => code(command(arguments)),
+            _ => code(piped(arguments)),
+        };
+        let prepare = ["prepare", data, "--practice", "--vocabulary-size", "300"];
+        assert_eq!(run(&prepare), Some(0), "{data}");
+        assert!(folder.path().join(data).join("manifest.json").is_file());
+        let translate = ["translate", "--model", "model", "a.txt", "--max-length", "4"];
+        assert_eq!(run(&[&translate[..], &["-o", output]].concat()), Some(0), "{data}");
+        let text = fs::read_to_string(folder.path().join(output)).unwrap();
+        // No message has taken the place of the missing stream.
+        assert_eq!(text.lines().count(), SENTENCES.len(), "{data}");
+        assert_eq!(run(&["translate", "--model", "nothing", "a.txt"]), Some(4), "{data}");
+    }
+}
+
 #[test]
 fn names_with_escape_codes_do_not_reach_the_terminal() {
     let folder = folder();
