@@ -161,7 +161,7 @@ fn scores_replace_neither_the_set_nor_partial_files_of_others() {
     let contrast = |set: &str, scores: &str| {
         let mut command = abridge(folder.path());
         command.args(["contrast", "--model", "model", "--set", set, "--scores", scores]);
-        command.args(["--controls", "none", "--quiet"]);
+        command.args(["--context-size", "1", "--controls", "none", "--quiet"]);
         command
     };
     fs::write(at("s.none"), SET).unwrap();
