@@ -272,3 +272,11 @@ fn a_run_whose_data_is_deleted_still_writes_its_model() {
     training.write_model(&run.join("model")).unwrap();
     assert!(run.join("model/tokenizer.source.json").is_file());
 }
+
+#[test]
+fn limits_that_are_never_reached_do_not_overflow() {
+    let folder = tempfile::tempdir().unwrap();
+    let settings = ["stop.max_epochs=9223372036854775807", "stop.max_updates=1"];
+    let (_, _, training) = train(&settings, &folder.path().join("run"));
+    assert_eq!(training.horizon().1, Some(1));
+}
