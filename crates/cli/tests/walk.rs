@@ -118,6 +118,20 @@ fn contrast_resumes_compares_and_refuses(folder: &Path) {
     assert!(by_file.contains("McNemar's p") && by_file.contains("context:3"), "{by_file}");
     assert_eq!(tables(&by_file), tables(&by_model));
 
+    // Every draw of the random context has its scores; they resume with as many draws only.
+    let draws = ["--controls", "none,random", "--draws", "2", "--scores", "d.txt", "--seed", "5"];
+    let drawn = contrast("grouping", &draws).success();
+    let drawn = String::from_utf8(drawn.get_output().stdout.clone()).unwrap();
+    assert!(drawn.contains("random: 2 draws, all ") && drawn.contains("draws:2"), "{drawn}");
+    let [first, second] = ["d.txt.random", "d.txt.random-2"]
+        .map(|name| fs::read_to_string(folder.join(name)).unwrap());
+    assert_eq!(first.lines().count(), second.lines().count());
+    assert_ne!(first, second);
+    assert!(!folder.join("d.txt.random-3").exists());
+    let single = ["--controls", "none,random", "--draws", "1", "--scores", "e.txt", "--seed", "5"];
+    contrast("grouping", &single).success();
+    assert_eq!(fs::read_to_string(folder.join("e.txt.random")).unwrap(), first);
+
     // Scores that a stopped run has kept are reused, but only for the same model and context.
     let all = fs::read_to_string(folder.join("g.txt")).unwrap();
     assert!(!folder.join("g.txt.part").exists());

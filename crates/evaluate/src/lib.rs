@@ -38,11 +38,13 @@ pub mod whitespace;
 
 pub use contrast::{
     Accuracy, ComparisonRow, Composition, ContrastiveComparison, ContrastiveReport, ControlReport,
-    Controls, Identity, McNemar, MeanAccuracy, Scores, check_context, check_languages,
-    context_order, is_preferred, limit_context, part_file, read_scores, score_set,
-    score_with_controls, set_hash, write_scores,
+    Identity, McNemar, MeanAccuracy, Scores, check_context, check_languages, context_order,
+    is_preferred, limit_context, part_file, read_scores, score_set, score_with_controls, set_hash,
+    write_scores,
 };
-pub use controls::{Control, ControlTest, ControlTests, Example, MeanDifference, Reading};
+pub use controls::{
+    Control, ControlTest, ControlTests, Controls, Draw, Example, MeanDifference, Reading, Spread,
+};
 pub use ctxpro::{
     CtxProContext, CtxProReport, CtxProRow, CtxProTask, ctxpro_hash, ctxpro_tests, has_expected,
 };

@@ -5,7 +5,8 @@ use abridge_corpus::practice::{Practice, PracticeConfig, generate};
 use abridge_corpus::tokenizer::{TrainSettings, count_words};
 use abridge_corpus::{ContrastiveSet, Tokenizer};
 use abridge_evaluate::{
-    Control, ControlReport, Controls, CxmiSettings, cxmi, limit_context, score_with_controls,
+    Control, ControlReport, Controls, CxmiSettings, Scores, cxmi, limit_context,
+    score_with_controls,
 };
 use abridge_model::{ModelSize, Preset};
 use abridge_translate::Translator;
@@ -38,9 +39,9 @@ fn random_memory(practice: &Practice, preset: Preset, seed: u64) -> Translator {
 }
 
 fn report(translator: &Translator, set: &ContrastiveSet, controls: &[Control]) -> ControlReport {
-    let beside = Controls { controls, seed: 1 };
+    let beside = Controls { controls, seed: 1, draws: 2 };
     let scores = score_with_controls(translator, set, beside, None, &mut |_| {}).unwrap();
-    ControlReport::new(set, controls, &scores)
+    ControlReport::new(set, beside, &scores)
 }
 
 #[test]
@@ -86,7 +87,7 @@ fn a_control_that_changes_nothing_has_the_same_scores() {
     let translator = random_memory(&practice, Preset::Grouping, 5);
     // One sentence in a memory of two: it is the nearest; mirrored, it is the furthest.
     let controls = [Control::Only(1), Control::Only(2), Control::None, Control::Mirrored];
-    let beside = Controls { controls: &controls, seed: 1 };
+    let beside = Controls { controls: &controls, seed: 1, draws: 2 };
     let scores = score_with_controls(&translator, &set, beside, None, &mut |_| {}).unwrap();
     let [truth, nearest, second, none, mirrored] = &scores[..] else { panic!("five lists") };
     assert_eq!(truth, nearest);
@@ -95,4 +96,28 @@ fn a_control_that_changes_nothing_has_the_same_scores() {
         let moved = (mirrored[item][0] - truth[item][0]).abs();
         assert_eq!(moved > 0.0, !set.items[item].context.is_empty(), "the slot matters");
     }
+}
+
+#[test]
+fn every_draw_is_another_random_context_and_one_draw_is_the_first() {
+    let practice = practice();
+    let mut set = practice.contrastive.clone();
+    set.items.retain(|item| !item.context.is_empty());
+    set.items.truncate(30);
+    limit_context(&mut set, CONTEXT);
+    let translator = random_memory(&practice, Preset::Grouping, 5);
+    let score = |draws| {
+        let beside = Controls { controls: &[Control::None, Control::Random], seed: 1, draws };
+        score_with_controls(&translator, &set, beside, None, &mut |_| {}).unwrap()
+    };
+    let (once, thrice) = (score(1), score(3));
+    assert_eq!((once.len(), thrice.len()), (3, 5));
+    let [truth, none, first, second, third] = &thrice[..] else { panic!("five lists") };
+    let close = |one: &Scores, other: &Scores| {
+        one.iter().flatten().zip(other.iter().flatten()).all(|(a, b)| (a - b).abs() < 1e-6)
+    };
+    for (one, same) in once.iter().zip([truth, none, first]) {
+        assert!(close(one, same), "more draws change neither the first nor other contexts");
+    }
+    assert!(!close(first, second) && !close(second, third) && !close(first, third));
 }

@@ -6,15 +6,15 @@ use std::path::{Path, PathBuf};
 use abridge_base::files::{OutputFile, Outputs, read_text};
 use abridge_corpus::CtxProSet;
 use abridge_evaluate::{
-    Control, ControlTests, CtxProContext, CtxProReport, CtxProTask, ctxpro_hash, ctxpro_tests,
-    part_file,
+    Control, ControlTests, Controls, CtxProContext, CtxProReport, CtxProRow, CtxProTask, Spread,
+    ctxpro_hash, ctxpro_tests, part_file,
 };
 use abridge_model::DeviceKind;
 use abridge_translate::BeamSettings;
 use anyhow::{Context, ensure};
 use clap::Args;
 
-use super::contrast::probability;
+use super::contrast::{probability, range};
 
 /// Translates a ctxPro set at several context sizes and counts the correct words, or scores given
 /// translations.
@@ -59,6 +59,11 @@ pub struct CtxPro {
     /// The seed that picks sentences for the random context.
     #[arg(long, default_value_t = 1)]
     seed: u64,
+    /// How many random contexts every example gets. The true context is compared with their mean,
+    /// so that a small set does not depend on the luck of one draw.
+    #[arg(long, value_name = "N", default_value_t = Controls::DRAWS as u32,
+        value_parser = clap::value_parser!(u32).range(1..=100))]
+    draws: u32,
     /// Only the first N examples of each rule.
     #[arg(long, value_name = "N")]
     per_rule: Option<usize>,
@@ -83,10 +88,10 @@ pub struct CtxPro {
 /// Larger files are not translations of a test set.
 const LARGEST: u64 = 1 << 30;
 
-/// One column of the table.
+/// One column of the table: a file, a context, or all draws of a random one.
 struct Column {
     name: String,
-    report: CtxProReport,
+    draws: Vec<CtxProReport>,
 }
 
 impl CtxPro {
@@ -104,7 +109,13 @@ impl CtxPro {
         if self.json {
             let results: Vec<serde_json::Value> = columns
                 .iter()
-                .map(|column| serde_json::json!({ "name": column.name, "report": column.report }))
+                .flat_map(|Column { name, draws }| {
+                    (1..).zip(draws).map(move |(number, report)| {
+                        let name =
+                            if number == 1 { name.clone() } else { format!("{name} {number}") };
+                        serde_json::json!({ "name": name, "report": report })
+                    })
+                })
                 .collect();
             let value = serde_json::json!({ "ctxpro": {
                 "signature": signature, "examples": set.items.len(), "results": results,
@@ -153,7 +164,7 @@ impl CtxPro {
             );
             columns.push(Column {
                 name: file.file_name().unwrap_or_default().to_string_lossy().into_owned(),
-                report: CtxProReport::new(set, &lines, &language),
+                draws: vec![CtxProReport::new(set, &lines, &language)],
             });
         }
         Ok((columns, None, signature(set, &language, None)))
@@ -185,10 +196,11 @@ impl CtxPro {
             "all" => Control::all(largest),
             names => names.split(',').map(str::parse).collect::<Result<_, _>>()?,
         };
+        let beside = Controls { controls: &controls, seed: self.seed, draws: self.draws as usize };
         let truth = sizes.iter().map(|&size| CtxProContext { size, control: None });
-        let beside =
-            controls.iter().map(|&control| CtxProContext { size: largest, control: Some(control) });
-        let contexts: Vec<CtxProContext> = truth.chain(beside).collect();
+        let drawn = beside.contexts().into_iter();
+        let drawn = drawn.map(|draw| CtxProContext { size: largest, control: Some(draw) });
+        let contexts: Vec<CtxProContext> = truth.chain(drawn).collect();
         let search = translator.default_search();
         let settings = BeamSettings { beam: self.beam.unwrap_or(search.beam), ..search.clone() };
         let files = self.output_files(model, &contexts)?;
@@ -205,26 +217,25 @@ impl CtxPro {
         let texts = task.translate(&translator, &mut |done| bar.inc(done as u64))?;
         bar.finish_and_clear();
         let language = self.language(translator.languages().map(|(_, target)| target))?;
-        let mut columns = Vec::new();
-        for (context, texts) in contexts.iter().zip(&texts) {
-            if let Some(file) = files.get(columns.len()) {
-                file.write((texts.join("\n") + "\n").as_bytes())?;
-            }
-            columns.push(Column {
-                name: context.to_string(),
-                report: CtxProReport::new(set, texts, &language),
-            });
+        for (file, texts) in files.iter().zip(&texts) {
+            file.write((texts.join("\n") + "\n").as_bytes())?;
         }
+        let reports: Vec<CtxProReport> =
+            texts.iter().map(|texts| CtxProReport::new(set, texts, &language)).collect();
         if let Some(part) = part {
             std::fs::remove_file(&part)
                 .with_context(|| format!("cannot remove {}", part.display()))?;
         }
-        let tests = (!controls.is_empty()).then(|| {
-            let compared: Vec<&CtxProReport> =
-                columns[sizes.len() - 1..].iter().map(|column| &column.report).collect();
-            ctxpro_tests(set, &controls, &compared)
-        });
-        let with = (translator.hash(), settings.beam, self.seed);
+        let tests =
+            (!controls.is_empty()).then(|| ctxpro_tests(set, beside, &reports[sizes.len() - 1..]));
+        let mut columns: Vec<Column> = Vec::new();
+        for (context, report) in contexts.iter().zip(reports) {
+            match (context.control, columns.last_mut()) {
+                (Some(draw), Some(column)) if draw.number > 1 => column.draws.push(report),
+                _ => columns.push(Column { name: context.to_string(), draws: vec![report] }),
+            }
+        }
+        let with = (translator.hash(), settings.beam, beside);
         Ok((columns, tests, signature(set, &language, Some(with))))
     }
 }
@@ -252,10 +263,15 @@ impl CtxPro {
     }
 }
 
-fn signature(set: &CtxProSet, language: &str, model: Option<(&str, usize, u64)>) -> String {
+fn signature(
+    set: &CtxProSet,
+    language: &str,
+    model: Option<(&str, usize, Controls<'_>)>,
+) -> String {
     let short = |hash: &str| hash[..hash.len().min(12)].to_owned();
-    let model = model.map_or_else(String::new, |(hash, beam, seed)| {
-        format!("|model:{}|beam:{beam}|seed:{seed}", short(hash))
+    let model = model.map_or_else(String::new, |(hash, beam, controls)| {
+        let Controls { seed, draws, .. } = controls;
+        format!("|model:{}|beam:{beam}|seed:{seed}|draws:{draws}", short(hash))
     });
     let version = env!("CARGO_PKG_VERSION");
     let set = short(&ctxpro_hash(set));
@@ -265,8 +281,9 @@ fn signature(set: &CtxProSet, language: &str, model: Option<(&str, usize, u64)>)
 /// A row per rule, a column per context.
 fn table(columns: &[Column]) -> String {
     let Some(first) = columns.first() else { return String::new() };
-    let name = |row: &abridge_evaluate::CtxProRow| format!("{} ({})", row.rule, row.form);
-    let width = first.report.rules.iter().map(|row| name(row).chars().count()).max();
+    let name = |row: &CtxProRow| format!("{} ({})", row.rule, row.form);
+    let rows = &first.draws[0];
+    let width = rows.rules.iter().map(|row| name(row).chars().count()).max();
     let width = width.unwrap_or(0).max(14);
     let widths: Vec<usize> =
         columns.iter().map(|column| column.name.chars().count().max(8)).collect();
@@ -278,15 +295,22 @@ fn table(columns: &[Column]) -> String {
     };
     let names = columns.iter().map(|column| column.name.clone()).collect();
     lines.push(line("", "examples".to_owned(), names));
-    let percent = |share: f64| format!("{:.1} %", 100.0 * share);
-    for (place, row) in first.report.rules.iter().enumerate() {
-        let cells = columns.iter().map(|c| percent(c.report.rules[place].accuracy.share()));
-        lines.push(line(&name(row), row.accuracy.items.to_string(), cells.collect()));
+    let cells = |share: &dyn Fn(&CtxProReport) -> f64| {
+        let mean = |column: &Column| 100.0 * Spread::of(column.draws.iter().map(share)).mean;
+        columns.iter().map(|column| format!("{:.1} %", mean(column))).collect()
+    };
+    for (place, row) in rows.rules.iter().enumerate() {
+        let cells = cells(&|report| report.rules[place].accuracy.share());
+        lines.push(line(&name(row), row.accuracy.items.to_string(), cells));
     }
-    let cells = columns.iter().map(|column| percent(column.report.total.share())).collect();
-    lines.push(line("all", first.report.total.items.to_string(), cells));
-    let cells = columns.iter().map(|column| percent(column.report.share())).collect();
-    lines.push(line("mean over rules", String::new(), cells));
+    let all = cells(&|report| report.total.share());
+    lines.push(line("all", rows.total.items.to_string(), all));
+    lines.push(line("mean over rules", String::new(), cells(&CtxProReport::share)));
+    for Column { name, draws } in columns.iter().filter(|column| column.draws.len() > 1) {
+        let all = range(Spread::of(draws.iter().map(|report| report.total.share())));
+        let mean = range(Spread::of(draws.iter().map(CtxProReport::share)));
+        lines.push(format!("{name}: {} draws, all {all}, mean {mean}\n", draws.len()));
+    }
     lines.concat()
 }
 

@@ -4,7 +4,7 @@ use abridge_corpus::ContrastiveSet;
 use abridge_translate::Translator;
 use serde::{Deserialize, Serialize};
 
-use crate::controls::Control;
+use crate::controls::{Control, Controls};
 use crate::hash;
 use crate::signature::{Field, Signature};
 
@@ -27,6 +27,9 @@ pub struct Identity {
     /// The seed of the random control.
     #[serde(default)]
     pub seed: u64,
+    /// The draws of the random control.
+    #[serde(default)]
+    pub draws: usize,
 }
 
 impl Identity {
@@ -40,13 +43,15 @@ impl Identity {
             order: context_order(translator).to_owned(),
             controls: Vec::new(),
             seed: 0,
+            draws: 0,
         }
     }
 
     /// The identity of scores with these controls.
     #[must_use]
-    pub fn with_controls(self, controls: &[Control], seed: u64) -> Self {
-        Self { controls: controls.to_vec(), seed, ..self }
+    pub fn with_controls(self, controls: Controls<'_>) -> Self {
+        let Controls { controls, seed, draws } = controls;
+        Self { controls: controls.to_vec(), seed, draws, ..self }
     }
 
     /// The signature of a result.
@@ -61,6 +66,7 @@ impl Identity {
         if !self.controls.is_empty() {
             fields.push(Field::new("controls", "c", self.control_names()));
             fields.push(Field::new("seed", "seed", self.seed.to_string()));
+            fields.push(Field::new("draws", "draws", self.draws.to_string()));
         }
         fields.push(Field::new("version", "v", self.tool.clone()));
         Signature::custom(fields)
@@ -81,6 +87,7 @@ impl Identity {
             ("order of context", &self.order, &other.order),
             ("list of controls", &self.control_names(), &other.control_names()),
             ("seed", &self.seed.to_string(), &other.seed.to_string()),
+            ("number of draws", &self.draws.to_string(), &other.draws.to_string()),
         ]
         .into_iter()
         .find(|(_, own, others)| own != others)

@@ -19,6 +19,4 @@ pub use control_report::ControlReport;
 pub use identity::{Identity, context_order, set_hash};
 pub use mean::MeanAccuracy;
 pub use report::{Accuracy, ContrastiveReport, is_preferred};
-pub use scoring::{
-    Controls, Scores, part_file, read_scores, score_set, score_with_controls, write_scores,
-};
+pub use scoring::{Scores, part_file, read_scores, score_set, score_with_controls, write_scores};

@@ -104,6 +104,11 @@ impl ContrastiveReport {
         report.mean = MeanAccuracy::new(&pronouns);
         report
     }
+
+    /// The mean over pronouns, or the total if there are not several.
+    pub fn share(&self) -> f64 {
+        self.mean.map_or_else(|| self.total.share(), |mean| mean.share)
+    }
 }
 
 /// The accuracy of each pronoun at each distance.

@@ -10,7 +10,7 @@ use abridge_corpus::{ContrastiveSet, Error};
 use abridge_translate::{Result, Score, ScoreRequest, Translator};
 
 use super::identity::Identity;
-use crate::controls::{Control, Example, View};
+use crate::controls::{Controls, Draw, Example, View};
 
 /// Requests per thread whose scores are saved together; an interruption loses at most these.
 const CHUNK: usize = 100;
@@ -20,15 +20,6 @@ const LARGEST: u64 = 1 << 30;
 
 /// The scores of a set: for every item and candidate, its log-probability per token.
 pub type Scores = Vec<Vec<f64>>;
-
-/// What is scored in addition to the true context.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Controls<'a> {
-    /// The controls.
-    pub controls: &'a [Control],
-    /// The seed of the random control.
-    pub seed: u64,
-}
 
 /// The score of every candidate of every item.
 ///
@@ -46,7 +37,7 @@ pub fn score_set(
 }
 
 /// As [`score_set`], with controls: the first scores are those of the true context, followed by a
-/// list for each control. All contexts of an example are scored at once, so that what they share is
+/// list for each of [`Controls::contexts`]. All contexts of an example are scored at once, so that what they share is
 /// encoded once.
 pub fn score_with_controls(
     translator: &Translator,
@@ -55,7 +46,8 @@ pub fn score_with_controls(
     kept: Option<(&Path, &Identity)>,
     done: &mut dyn FnMut(usize),
 ) -> Result<Vec<Scores>> {
-    let contexts = 1 + controls.controls.len();
+    let beside = controls.contexts();
+    let contexts = 1 + beside.len();
     // One row per item: the scores of all contexts, concatenated.
     let mut rows = match kept {
         Some((file, identity)) => resume(file, identity, set, contexts)?,
@@ -72,7 +64,7 @@ pub fn score_with_controls(
     let chunk = (CHUNK / contexts).max(1) * translator.threads();
     while rows.len() < set.items.len() {
         let range = rows.len()..set.items.len().min(rows.len() + chunk);
-        let found = score_range(translator, set, controls, range.clone())?;
+        let found = score_range(translator, set, (&beside, controls.seed), range.clone())?;
         if let Some((output, file)) = &mut output {
             let lines: String = found.iter().map(|row| join(row, "\t") + "\n").collect();
             output.write_all(lines.as_bytes()).map_err(|e| Error::io("write", file, e))?;
@@ -92,11 +84,11 @@ pub fn score_with_controls(
     Ok((0..contexts).map(of_context).collect())
 }
 
-/// The rows of some items.
+/// The rows of some items, in the true context and others of a seed.
 fn score_range(
     translator: &Translator,
     set: &ContrastiveSet,
-    controls: Controls<'_>,
+    (beside, seed): (&[Draw], u64),
     range: Range<usize>,
 ) -> Result<Vec<Vec<f64>>> {
     let context_size = translator.model().config().context_size;
@@ -104,10 +96,9 @@ fn score_range(
     // `None` stands for the true context.
     let mut views: Vec<Vec<Option<View>>> = Vec::with_capacity(range.len());
     for index in range.clone() {
-        let of_item = controls
-            .controls
+        let of_item = beside
             .iter()
-            .map(|control| control.view(&examples, index, context_size, controls.seed));
+            .map(|draw| draw.control.view(&examples, index, context_size, draw.seed(seed)));
         views.push(of_item.collect::<abridge_corpus::Result<_>>()?);
     }
     let mut requests = Vec::new();
@@ -256,6 +247,7 @@ mod tests {
             order: "oldest-first".into(),
             controls: Vec::new(),
             seed: 0,
+            draws: 0,
         }
     }
 

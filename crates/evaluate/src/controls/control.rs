@@ -23,6 +23,11 @@ pub enum Control {
 }
 
 impl Control {
+    /// Whether its contexts are drawn at random, so that another draw gives another result.
+    pub(crate) fn is_drawn(self) -> bool {
+        self == Self::Random
+    }
+
     /// All controls of a context size, except those that change nothing at size 1.
     pub fn all(context: usize) -> Vec<Self> {
         match context {

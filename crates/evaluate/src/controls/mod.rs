@@ -5,11 +5,13 @@
 
 mod control;
 mod difference;
+mod draws;
 mod reading;
 mod view;
 
 pub use control::Control;
 pub use difference::MeanDifference;
+pub use draws::{Controls, Draw, Spread};
 pub use reading::{ControlTest, ControlTests, Reading};
 pub use view::Example;
 pub(crate) use view::View;

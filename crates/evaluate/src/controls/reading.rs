@@ -6,6 +6,7 @@ use serde::Serialize;
 
 use super::control::Control;
 use super::difference::MeanDifference;
+use super::draws::Controls;
 use crate::holm::holm;
 
 /// The level below which a corrected p-value counts as significant.
@@ -25,7 +26,10 @@ pub struct ControlTests {
 pub struct ControlTest {
     /// Which control.
     pub control: Control,
-    /// The gain of the true context over it, as the mean over groups.
+    /// How many of its contexts every example had.
+    pub draws: usize,
+    /// The gain of the true context over it, or over the mean of its draws, as the mean over
+    /// groups.
     pub beyond: MeanDifference,
     /// The p-value of that test, corrected for the number of tests in this table.
     pub holm: f64,
@@ -40,6 +44,8 @@ pub struct Reading {
     pub random_gain: MeanDifference,
     /// The gain of the true context over a random one.
     pub beyond_random: MeanDifference,
+    /// How many random contexts every example had.
+    pub draws: usize,
     /// Whether each of the three is significant after the correction.
     pub significant: [bool; 3],
     /// The same in words.
@@ -48,20 +54,25 @@ pub struct Reading {
 
 impl ControlTests {
     /// Runs the tests; `right` tells which examples were right with the true context, then with
-    /// each control.
-    pub fn new(strata: &[Vec<usize>], controls: &[Control], right: &[Vec<bool>]) -> Self {
-        assert_eq!(right.len(), controls.len() + 1, "results of the true context and each control");
-        let (truth, others) = (&right[0], &right[1..]);
-        let beyond: Vec<MeanDifference> =
-            others.iter().map(|other| MeanDifference::new(strata, truth, other)).collect();
-        let place = |wanted: Control| controls.iter().position(|&control| control == wanted);
+    /// each of [`Controls::contexts`].
+    pub fn new(strata: &[Vec<usize>], controls: Controls<'_>, right: &[Vec<bool>]) -> Self {
+        assert_eq!(right.len(), controls.contexts().len() + 1, "the true context and each draw");
+        let (truth, others) = (&right[0], controls.by_control(&right[1..]));
+        let beyond: Vec<MeanDifference> = others
+            .iter()
+            .map(|(_, draws)| MeanDifference::from_draws(strata, truth, draws))
+            .collect();
+        let place = |wanted: Control| others.iter().position(|&(control, _)| control == wanted);
         let random_gain = place(Control::None).zip(place(Control::Random)).map(|(none, random)| {
-            (none, random, MeanDifference::new(strata, &others[random], &others[none]))
+            let over_random =
+                MeanDifference::from_draws(strata, &others[none].1[0], others[random].1);
+            (none, random, over_random.reversed())
         });
         let all = beyond.iter().chain(random_gain.as_ref().map(|(.., gain)| gain));
         let corrected = holm(&all.map(|test| test.p_value).collect::<Vec<_>>());
-        let tests = controls.iter().enumerate().map(|(place, &control)| ControlTest {
+        let tests = others.iter().enumerate().map(|(place, &(control, draws))| ControlTest {
             control,
+            draws: draws.len(),
             beyond: beyond[place],
             holm: corrected[place],
         });
@@ -70,7 +81,8 @@ impl ControlTests {
                 gain: beyond[none],
                 random_gain,
                 beyond_random: beyond[random],
-                significant: [none, controls.len(), random].map(|test| corrected[test] < LEVEL),
+                draws: others[random].1.len(),
+                significant: [none, others.len(), random].map(|test| corrected[test] < LEVEL),
                 text: String::new(),
             };
             reading.text = reading.to_string();
@@ -96,33 +108,37 @@ impl fmt::Display for Reading {
         let (gain, beyond) =
             (gain && self.gain.difference > 0.0, beyond && self.beyond_random.difference > 0.0);
         let random = random && self.random_gain.difference > 0.0;
+        let drawn = match self.draws {
+            1 => String::new(),
+            draws => format!(" (mean of {draws} draws)"),
+        };
         match (gain, beyond) {
             (false, false) => f.write_str("No gain from context can be shown."),
             (true, false) => write!(
                 f,
-                "The context gains {:.1} points, but a random context gains {:.1}: the gain does \
-                 not come from what the context says.",
+                "The context gains {:.1} points, but a random context{drawn} gains {:.1}: the gain \
+                 does not come from what the context says.",
                 points(&self.gain),
                 points(&self.random_gain)
             ),
             (false, true) => write!(
                 f,
-                "The true context is {:.1} points better than a random one, but not better than \
-                 none: a wrong context harms, the right one does not help.",
+                "The true context is {:.1} points better than a random one{drawn}, but not better \
+                 than none: a wrong context harms, the right one does not help.",
                 points(&self.beyond_random)
             ),
             (true, true) if random => write!(
                 f,
-                "The context gains {:.1} points, of which a random context gains {:.1}; {:.1} come \
-                 from what the context says.",
+                "The context gains {:.1} points, of which a random context{drawn} gains {:.1}; {:.1} \
+                 come from what the context says.",
                 points(&self.gain),
                 points(&self.random_gain),
                 points(&self.beyond_random)
             ),
             (true, true) => write!(
                 f,
-                "The context gains {:.1} points; a random context has no significant gain \
-                 ({:+.1}).",
+                "The context gains {:.1} points; a random context{drawn} has no significant \
+                 gain ({:+.1}).",
                 points(&self.gain),
                 points(&self.random_gain)
             ),
@@ -143,7 +159,8 @@ mod tests {
 
     fn report(truth: usize, none: usize, random: usize) -> ControlTests {
         let strata = [(0..200).collect(), (200..400).collect()];
-        ControlTests::new(&strata, &CONTROLS, &[right(truth), right(none), right(random)])
+        let controls = Controls { controls: &CONTROLS, seed: 1, draws: 1 };
+        ControlTests::new(&strata, controls, &[right(truth), right(none), right(random)])
     }
 
     fn text(truth: usize, none: usize, random: usize) -> String {
@@ -161,6 +178,23 @@ mod tests {
         assert_eq!(text(30, 40, 50), "No gain from context can be shown.");
         let shows = |truth, none, random| report(truth, none, random).reading.unwrap().shows_gain();
         assert!(shows(60, 40, 50) && !shows(60, 40, 60) && !shows(50, 50, 30));
+    }
+
+    #[test]
+    fn the_true_context_is_compared_with_the_mean_of_all_draws() {
+        let strata = [(0..200).collect(), (200..400).collect()];
+        let controls = Controls { controls: &CONTROLS, seed: 1, draws: 3 };
+        // One lucky draw, two others: 50 % on average.
+        let right = [60, 40, 60, 45, 45].map(right);
+        let report = ControlTests::new(&strata, controls, &right);
+        assert_eq!([report.tests[0].draws, report.tests[1].draws], [1, 3]);
+        assert!((report.tests[1].beyond.difference - 0.1).abs() < 1e-12, "{report:?}");
+        let reading = report.reading.unwrap();
+        assert!((reading.random_gain.difference - 0.1).abs() < 1e-12, "{reading:?}");
+        assert!(
+            reading.text.contains("a random context (mean of 3 draws) gains 10.0"),
+            "{reading}"
+        );
     }
 
     #[test]

@@ -5,7 +5,7 @@ use serde::Serialize;
 
 use super::has_expected;
 use crate::contrast::{Accuracy, MeanAccuracy};
-use crate::controls::{Control, ControlTests};
+use crate::controls::{ControlTests, Controls};
 
 /// The translations of a set, scored.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -69,11 +69,11 @@ impl CtxProReport {
 }
 
 /// Compares the true context with controls: the first report is that of the true context, followed
-/// by one per control. Each rule has the same weight.
+/// by one for each of [`Controls::contexts`]. Each rule has the same weight.
 pub fn ctxpro_tests(
     set: &CtxProSet,
-    controls: &[Control],
-    reports: &[&CtxProReport],
+    controls: Controls<'_>,
+    reports: &[CtxProReport],
 ) -> ControlTests {
     let right: Vec<Vec<bool>> = reports.iter().map(|report| report.right.clone()).collect();
     ControlTests::new(&strata(set), controls, &right)

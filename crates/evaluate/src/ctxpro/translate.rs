@@ -9,7 +9,7 @@ use abridge_corpus::{CtxProItem, CtxProSet, Error};
 use abridge_translate::{BeamSettings, InContext, Result, Translator};
 use serde::{Deserialize, Serialize};
 
-use crate::controls::{Control, Example, View};
+use crate::controls::{Draw, Example, View};
 use crate::hash;
 
 /// Sentences translated together.
@@ -22,15 +22,15 @@ const LARGEST: u64 = 1 << 30;
 pub struct CtxProContext {
     /// The context size.
     pub size: usize,
-    /// The control, if it is not the true context.
-    pub control: Option<Control>,
+    /// The draw of a control, if it is not the true context.
+    pub control: Option<Draw>,
 }
 
 impl std::fmt::Display for CtxProContext {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self.control {
             None => write!(f, "{}", self.size),
-            Some(control) => write!(f, "{} {control}", self.size),
+            Some(draw) => write!(f, "{} {draw}", self.size),
         }
     }
 }
@@ -95,9 +95,11 @@ impl CtxProTask<'_> {
             let mut views: Vec<(usize, View)> = Vec::new();
             for place in texts.len()..total.min(texts.len() + CHUNK) {
                 let (item, context) = (place / self.contexts.len(), place % self.contexts.len());
-                let control = self.contexts[context].control;
-                let view = match control {
-                    Some(control) => control.view(&examples[context], item, slots, self.seed)?,
+                let view = match self.contexts[context].control {
+                    Some(draw) => {
+                        let seed = draw.seed(self.seed);
+                        draw.control.view(&examples[context], item, slots, seed)?
+                    }
                     None => None,
                 };
                 let truth = || View {

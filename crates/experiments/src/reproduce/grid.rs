@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use abridge_base::files::replace;
 use abridge_corpus::ContrastiveSet;
 use abridge_evaluate::{
-    Bleu, ContrastiveReport, Control, Controls, Example, References, corpus_score,
+    Bleu, ContrastiveReport, Control, Controls, Example, References, Spread, corpus_score,
     score_with_controls,
 };
 use abridge_model::DeviceKind;
@@ -180,16 +180,20 @@ impl Grid<'_> {
         let random = Control::Random.check(&Example::all(&set), size, CONTROL_SEED).is_ok();
         // A gain from context must be compared with that of a random context.
         let controls = if size > 0 && random { &[Control::Random][..] } else { &[] };
-        let beside = Controls { controls, seed: CONTROL_SEED };
+        let beside = Controls { controls, seed: CONTROL_SEED, draws: Controls::DRAWS };
         let scores = score_with_controls(translator, &set, beside, None, &mut |_| {})?;
         let report = ContrastiveReport::new(&set, &scores[0]);
         outcome.scores.insert("accuracy".into(), 100.0 * report.total.share());
         if let Some(mean) = report.mean {
             outcome.scores.insert("mean over pronouns".into(), 100.0 * mean.share);
         }
-        let control = scores.get(1).and_then(|scores| ContrastiveReport::new(&set, scores).mean);
-        if let Some(mean) = control {
-            outcome.scores.insert("mean with random context".into(), 100.0 * mean.share);
+        let random: Vec<f64> = scores[1..]
+            .iter()
+            .filter_map(|draw| ContrastiveReport::new(&set, draw).mean.map(|mean| mean.share))
+            .collect();
+        if !random.is_empty() {
+            let mean = Spread::of(random).mean;
+            outcome.scores.insert("mean with random context".into(), 100.0 * mean);
         }
         for (distance, accuracy) in &report.by_distance {
             outcome.scores.insert(format!("accuracy at {distance}"), 100.0 * accuracy.share());

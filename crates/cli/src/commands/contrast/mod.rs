@@ -20,7 +20,7 @@ use anyhow::Context;
 use clap::{Args, Subcommand};
 
 use super::model::ModelArgument;
-pub use text::{probability, table};
+pub use text::{probability, range, table};
 
 /// The name of a candidate's score in signatures.
 const SCORE: &str = "mean-token-log-probability";
@@ -87,12 +87,17 @@ pub struct Contrast {
     /// The seed that picks sentences for the random context.
     #[arg(long, default_value_t = 1)]
     seed: u64,
+    /// How many random contexts every example gets. The true context is compared with their mean,
+    /// so that a small set does not depend on the luck of one draw.
+    #[arg(long, value_name = "N", default_value_t = Controls::DRAWS as u32,
+        value_parser = clap::value_parser!(u32).range(1..=100))]
+    draws: u32,
     /// Another model directory, or a file of its scores, to compare with.
     #[arg(long, value_name = "PATH")]
     against: Option<PathBuf>,
     /// Writes all scores, one per line, in the order of the set's candidates, and those of each
-    /// control to FILE.CONTROL. An interrupted run leaves them in FILE.part, from which the same
-    /// command resumes.
+    /// control to FILE.CONTROL (FILE.random-2 is the second draw). An interrupted run leaves them in
+    /// FILE.part, from which the same command resumes.
     #[arg(long, value_name = "FILE")]
     scores: Option<PathBuf>,
     /// Prints one JSON object instead of the table.
@@ -137,10 +142,12 @@ impl Contrast {
         let set = read(&input)?;
         check_languages(&set, &pair, trained.as_deref())?;
         let controls = self.controls(&translator, &set)?;
-        let files = self.score_files(&input, &controls)?;
-        let (scores, identity) = self.score(&translator, &set, &controls, files.as_ref())?;
+        let controls =
+            Controls { controls: &controls, seed: self.seed, draws: self.draws as usize };
+        let files = self.score_files(&input, controls)?;
+        let (scores, identity) = self.score(&translator, &set, controls, files.as_ref())?;
         let report = ContrastiveReport::new(&set, &scores[0]);
-        let beside = (!controls.is_empty()).then(|| ControlReport::new(&set, &controls, &scores));
+        let beside = (scores.len() > 1).then(|| ControlReport::new(&set, controls, &scores));
         let signature = identity.signature(SCORE);
         let other = self.against.as_ref().map(|path| self.other(path, &set)).transpose()?;
         let other = other
@@ -183,7 +190,7 @@ impl Contrast {
     fn score_files(
         &self,
         input: &ContrastiveInput,
-        controls: &[Control],
+        controls: Controls<'_>,
     ) -> anyhow::Result<Option<ScoreFiles>> {
         let Some(path) = &self.scores else { return Ok(None) };
         let mut outputs = Outputs::new();
@@ -199,9 +206,9 @@ impl Contrast {
             None => {}
         }
         let truth = outputs.file(path)?;
-        let controls = controls.iter().map(|control| {
+        let controls = controls.contexts().into_iter().map(|draw| {
             let mut name = path.as_os_str().to_owned();
-            name.push(format!(".{control}"));
+            name.push(format!(".{draw}").replace(' ', "-"));
             outputs.file(Path::new(&name))
         });
         let controls = controls.collect::<abridge_base::Result<_>>()?;
@@ -261,19 +268,18 @@ impl Contrast {
         &self,
         translator: &Translator,
         set: &ContrastiveSet,
-        controls: &[Control],
+        controls: Controls<'_>,
         files: Option<&ScoreFiles>,
     ) -> anyhow::Result<(Vec<Scores>, Identity)> {
         let context = self.context(translator);
         check_context(set, context)?;
-        let identity = Identity::new(translator, set, context).with_controls(controls, self.seed);
+        let identity = Identity::new(translator, set, context).with_controls(controls);
         let mut limited = set.clone();
         limit_context(&mut limited, context);
         let part = files.and_then(|files| Some(files.part.as_ref()?.path()));
         let kept = part.map(|part| (part, &identity));
         let bar = crate::progress::counter(set.items.len(), "examples", self.quiet);
-        let beside = Controls { controls, seed: self.seed };
-        let scores = score_with_controls(translator, &limited, beside, kept, &mut |done| {
+        let scores = score_with_controls(translator, &limited, controls, kept, &mut |done| {
             bar.inc(done as u64);
         })?;
         bar.finish_and_clear();
@@ -296,7 +302,7 @@ impl Contrast {
             return Ok((read_scores(path, set)?, path.display().to_string()));
         }
         let translator = super::open(path, self.device, self.to.as_deref())?;
-        let (mut scores, identity) = self.score(&translator, set, &[], None)?;
+        let (mut scores, identity) = self.score(&translator, set, Controls::default(), None)?;
         Ok((scores.swap_remove(0), identity.signature(SCORE).to_string()))
     }
 }

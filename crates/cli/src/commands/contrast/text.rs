@@ -1,7 +1,7 @@
 //! Contrastive results as readable tables.
 
 use abridge_evaluate::{
-    Accuracy, ContrastiveComparison, ContrastiveReport, ControlReport, MeanAccuracy,
+    Accuracy, ContrastiveComparison, ContrastiveReport, ControlReport, MeanAccuracy, Spread,
 };
 
 /// The accuracies: all, the mean over pronouns, by distance, pronoun and kind.
@@ -69,24 +69,32 @@ pub fn control_table(truth: &ContrastiveReport, controls: &ControlReport) -> Str
         "{:<14} {:>8} {:>8} {:>24} {:>9} {:>9}\n",
         "context", "all", "mean", "true context is better by", "p", "Holm's p"
     )];
-    let mean = |report: &ContrastiveReport| {
-        report.mean.map_or_else(|| report.total.share(), |mean| mean.share)
+    let start = |name: &str, [all, mean]: [Spread; 2]| {
+        format!("{name:<14} {:>6.1} % {:>6.1} %", 100.0 * all.mean, 100.0 * mean.mean)
     };
-    let start = |name: &str, report: &ContrastiveReport| {
-        let all = 100.0 * report.total.share();
-        format!("{name:<14} {all:>6.1} % {:>6.1} %", 100.0 * mean(report))
+    let spreads = |draws: &[ContrastiveReport]| {
+        let all = Spread::of(draws.iter().map(|report| report.total.share()));
+        [all, Spread::of(draws.iter().map(ContrastiveReport::share))]
     };
-    parts.push(start("true", truth) + "\n");
-    for (test, report) in controls.tests.tests.iter().zip(&controls.reports) {
+    parts.push(start("true", spreads(std::slice::from_ref(truth))) + "\n");
+    let mut ranges = Vec::new();
+    for (test, draws) in controls.tests.tests.iter().zip(&controls.reports) {
+        let name = test.control.to_string();
+        let spreads = spreads(draws);
+        if draws.len() > 1 {
+            let [all, mean] = spreads.map(range);
+            ranges.push(format!("{name}: {} draws, all {all}, mean {mean}\n", draws.len()));
+        }
         parts.push(format!(
             "{} {:>17.1} ± {:<5.1} {:>9} {:>9}\n",
-            start(&test.control.to_string(), report),
+            start(&name, spreads),
             100.0 * test.beyond.difference,
             100.0 * test.beyond.half_width,
             probability(test.beyond.p_value),
             probability(test.holm),
         ));
     }
+    parts.extend(ranges);
     if let Some(reading) = &controls.tests.reading {
         parts.push(format!("\n{reading}\n"));
     }
@@ -120,6 +128,11 @@ pub fn comparison_table(comparison: &ContrastiveComparison) -> String {
         probability(mean.p_value)
     ));
     parts.concat()
+}
+
+/// From the lowest to the highest result of a draw.
+pub fn range(spread: Spread) -> String {
+    format!("{:.1} to {:.1} %", 100.0 * spread.lowest, 100.0 * spread.highest)
 }
 
 /// The width of a column of names.
