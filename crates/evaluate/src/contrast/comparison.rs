@@ -15,6 +15,8 @@ pub struct ContrastiveComparison {
     pub rows: Vec<ComparisonRow>,
     /// The difference of the means over pronouns.
     pub mean: MeanDifference,
+    /// Its p-value, corrected for the number of tests: the rows and this one.
+    pub mean_holm: f64,
 }
 
 /// Two models on some of the items.
@@ -28,7 +30,7 @@ pub struct ComparisonRow {
     pub second: Accuracy,
     /// The test of their difference.
     pub mcnemar: McNemar,
-    /// Its p-value, corrected for the number of rows.
+    /// Its p-value, corrected for the number of tests: the rows and that of the mean.
     pub holm: f64,
 }
 
@@ -90,12 +92,14 @@ impl ContrastiveComparison {
             }
         });
         let mut rows: Vec<ComparisonRow> = rows.collect();
-        let p_values: Vec<f64> = rows.iter().map(|row| row.mcnemar.p_value).collect();
-        for (row, corrected) in rows.iter_mut().zip(holm(&p_values)) {
+        let (first, second): (Vec<bool>, Vec<bool>) = right.into_iter().unzip();
+        let mean = MeanDifference::new(&strata(set), &first, &second);
+        let p_values = rows.iter().map(|row| row.mcnemar.p_value).chain([mean.p_value]);
+        let corrected = holm(&p_values.collect::<Vec<_>>());
+        for (row, &corrected) in rows.iter_mut().zip(&corrected) {
             row.holm = corrected;
         }
-        let (first, second): (Vec<bool>, Vec<bool>) = right.into_iter().unzip();
-        Self { rows, mean: MeanDifference::new(&strata(set), &first, &second) }
+        Self { mean_holm: corrected[rows.len()], rows, mean }
     }
 }
 
@@ -139,5 +143,24 @@ mod tests {
             .map(|row| (row.name.as_str(), row.mcnemar.only_first, row.mcnemar.only_second))
             .collect();
         assert_eq!(found, [("all", 1, 1), ("er", 0, 1), ("sie", 1, 0)]);
+    }
+
+    #[test]
+    fn the_mean_is_one_of_the_tests_that_are_corrected_for() {
+        let item = |pronoun: &str| ContrastiveItem {
+            pronoun: Some(pronoun.to_owned()),
+            ..ContrastiveItem::default()
+        };
+        let items = (0..40).map(|n| item(if n % 2 == 0 { "er" } else { "sie" })).collect();
+        let set = ContrastiveSet { items, notes: Vec::new() };
+        let scores = |right: usize| -> Vec<Vec<f64>> {
+            (0..40).map(|n| vec![if n < right { 1.0 } else { -1.0 }, 0.0]).collect()
+        };
+        let found = ContrastiveComparison::new(&set, &scores(24), &scores(16));
+        // `all` has the smallest p-value of four, the mean the second.
+        let p = found.rows[0].mcnemar.p_value;
+        assert!(p < found.mean.p_value && found.mean.p_value < found.rows[1].mcnemar.p_value);
+        assert!((found.rows[0].holm - 4.0 * p).abs() < 1e-12, "{found:?}");
+        assert!((found.mean_holm - 3.0 * found.mean.p_value).abs() < 1e-12, "{found:?}");
     }
 }

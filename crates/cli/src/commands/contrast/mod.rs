@@ -164,6 +164,7 @@ impl Contrast {
             if let Some((comparison, signature)) = other {
                 value["contrast"]["against"] = serde_json::json!({
                     "signature": signature, "rows": comparison.rows, "mean": comparison.mean,
+                    "mean_holm": comparison.mean_holm,
                 });
             }
             writeln!(out, "{value:#}")?;

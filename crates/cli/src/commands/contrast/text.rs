@@ -122,10 +122,11 @@ pub fn comparison_table(comparison: &ContrastiveComparison) -> String {
     }));
     let mean = &comparison.mean;
     parts.push(format!(
-        "mean over pronouns: {:+.1} ± {:.1} points, p = {}\n",
+        "mean over pronouns: {:+.1} ± {:.1} points, p = {}, after Holm's correction {}\n",
         100.0 * mean.difference,
         100.0 * mean.half_width,
-        probability(mean.p_value)
+        probability(mean.p_value),
+        probability(comparison.mean_holm)
     ));
     parts.concat()
 }
