@@ -30,5 +30,5 @@ bleu flores "$data/flores/flores-dev.en" "$data/flores/flores-dev.de"
 # This copy of the set has one sentence of context.
 "$abridge" contrast --model "$model" --context-size 1 --set "$data/contrapro-en-de" --controls none,random | tee "$out/contrapro.txt"
 for set in formality auxiliary; do
-  "$abridge" ctxpro --model "$model" --set "$data/ctxpro/$set.en-de" --per-rule 250 --controls random | tee "$out/$set.txt"
+  "$abridge" ctxpro --model "$model" --set "$data/ctxpro/$set.en-de" --per-rule 250 --controls none,random | tee "$out/$set.txt"
 done
