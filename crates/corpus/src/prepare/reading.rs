@@ -265,7 +265,27 @@ impl<'a> Reader<'a> {
                 }
             }
         }
-        Filters::new(recipe, languages, sets.iter()).map(Some)
+        Filters::new(recipe, languages, self.expected_pairs(split)?, sets.iter()).map(Some)
+    }
+
+    /// About how many pairs a split has, rather too many than too few, judging by its files.
+    fn expected_pairs(&self, split: &SplitRecipe<'_>) -> Result<u64> {
+        /// Both sides of a pair; those of subtitles have about 60 bytes.
+        const BYTES: u64 = 50;
+        /// The same compressed.
+        const COMPRESSED_BYTES: u64 = 15;
+        /// Of a pipe or a member of an archive, whose size is not known.
+        const UNKNOWN: u64 = 100_000_000;
+        let mut pairs = 0;
+        for part in split.files {
+            for path in part.input(self.request.data)?.files() {
+                let file = std::fs::metadata(&path).ok().filter(std::fs::Metadata::is_file);
+                let is_compressed = path.extension().is_some_and(|e| e == "gz" || e == "zst");
+                let bytes = if is_compressed { COMPRESSED_BYTES } else { BYTES };
+                pairs += file.map_or(UNKNOWN, |file| file.len() / bytes);
+            }
+        }
+        Ok(pairs)
     }
 
     fn finish(mut self, train: usize) -> Result<(Text, Counts)> {

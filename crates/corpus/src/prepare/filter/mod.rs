@@ -91,10 +91,12 @@ pub struct Filters {
 }
 
 impl Filters {
-    /// Filters for text in two languages; `sets` are the documents that it must not overlap with.
+    /// Filters for text of about this many pairs in two languages; `sets` are the documents that it
+    /// must not overlap with.
     pub fn new<'a>(
         recipe: &FilterRecipe,
         languages: &Languages,
+        pairs: u64,
         sets: impl Iterator<Item = &'a Document>,
     ) -> Result<Self> {
         let language = |code: &str, confidence: f64| Language::new(code, confidence);
@@ -104,7 +106,7 @@ impl Filters {
         Ok(Self {
             languages: detectors.transpose()?,
             overlap: recipe.overlap.as_ref().map(|recipe| Overlap::new(recipe, sets)),
-            duplicates: recipe.duplicates.map(Duplicates::new),
+            duplicates: recipe.duplicates.map(|sameness| Duplicates::new(sameness, pairs)),
             report: FilterReport::all(recipe),
             recipe: recipe.clone(),
             pairs: 0,
@@ -146,6 +148,9 @@ impl Filters {
         for report in &mut self.report {
             split.clone_into(&mut report.split);
             report.of = self.pairs;
+            if let ("duplicates", Some(seen)) = (report.filter.as_str(), &self.duplicates) {
+                report.wrong = seen.wrong();
+            }
         }
         self.report
     }
@@ -220,7 +225,7 @@ mod tests {
             "set",
             vec![Segment::pair("One two three four five six seven.", "Eins zwei drei.")],
         );
-        let mut filters = Filters::new(recipe, &languages, std::iter::once(&set)).unwrap();
+        let mut filters = Filters::new(recipe, &languages, 100, std::iter::once(&set)).unwrap();
         let segments = pairs.iter().map(|(s, t)| Segment::pair(*s, *t)).collect();
         let pieces = filters.apply(Document::new("d", segments));
         (pieces.iter().map(|piece| piece.segments.len()).collect(), filters.finish("train"))

@@ -26,6 +26,10 @@ pub struct FilterReport {
     /// Pairs that occur in a set, but were kept because they are short.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub short: usize,
+    /// About how many pairs were removed though they had not occurred before, because the record of
+    /// duplicates takes them for others.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub wrong: usize,
     /// The first pairs that were removed.
     pub examples: Vec<TakenOut>,
 }
@@ -58,6 +62,21 @@ impl FilterReport {
         on.map(|(filter, _)| Self { filter: filter.to_owned(), ..Self::default() }).collect()
     }
 
+    /// The counts, without examples.
+    pub fn summary(&self) -> String {
+        let Self { split, filter, removed, of, short, wrong, .. } = self;
+        let percent = 100.0 * *removed as f64 / (*of).max(1) as f64;
+        let mut parts =
+            vec![format!("{split}: {filter} removed {removed} of {of} pairs ({percent:.2} %)")];
+        if *short > 0 {
+            parts.push(format!("{short} short ones that occur in a set were kept"));
+        }
+        if *wrong > 0 {
+            parts.push(format!("about {wrong} of them had not occurred before"));
+        }
+        parts.join("; ")
+    }
+
     pub(super) fn add(&mut self, place: impl FnOnce() -> String, pair: &Segment, why: String) {
         self.removed += 1;
         if self.examples.len() < EXAMPLES {
@@ -74,12 +93,7 @@ impl FilterReport {
 
 impl fmt::Display for FilterReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { split, filter, removed, of, short, .. } = self;
-        let percent = 100.0 * *removed as f64 / (*of).max(1) as f64;
-        write!(f, "{split}: {filter} removed {removed} of {of} pairs ({percent:.2} %)")?;
-        if *short > 0 {
-            write!(f, "; {short} short ones that occur in a set were kept")?;
-        }
+        f.write_str(&self.summary())?;
         for TakenOut { place, why, source, target } in &self.examples {
             write!(f, "\n  {place} ({why}): {source} | {target}")?;
         }
