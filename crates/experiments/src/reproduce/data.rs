@@ -4,7 +4,8 @@ use std::path::{Path, PathBuf};
 
 use abridge_corpus::practice::{PracticeConfig, PracticeLanguage};
 use abridge_corpus::prepare::{
-    FileHash, MANIFEST, Recipe, Request, SplitDocuments, prepare, prepare_practice,
+    FileHash, FilterReport, MANIFEST, Manifest, Recipe, Request, SplitDocuments, prepare,
+    prepare_practice,
 };
 use abridge_corpus::{ContrastiveInput, ContrastiveSet, Document, Input, read};
 use anyhow::Context;
@@ -37,6 +38,8 @@ pub struct Data {
     pub test: Vec<Document>,
     /// The contrastive set.
     pub contrastive: Option<ContrastiveInput>,
+    /// What filters removed from the training text.
+    pub filtered: Vec<FilterReport>,
     /// The hash of everything above.
     pub hash: String,
 }
@@ -71,7 +74,8 @@ impl Data {
             }));
         }
         let hash = super::cell::hash(&parts.join("\n"));
-        Ok(Self { prepared, test, contrastive, hash })
+        let filtered = Manifest::load(&prepared)?.filtered;
+        Ok(Self { prepared, test, contrastive, filtered, hash })
     }
 
     /// How many context sentences the contrastive set has for a model with this context size.

@@ -5,6 +5,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use abridge_base::files::{OutputFile, Outputs};
+use abridge_corpus::prepare::FilterReport;
 use abridge_evaluate::picture::is_own_page;
 use abridge_model::weights::ModelDirectory;
 use abridge_model::{DeviceKind, ModelSize, Preset};
@@ -203,6 +204,7 @@ impl Reproduction {
             ),
         ];
         notes.extend(from.map(|hash| format!("every cell starts from model {}", &hash[..12])));
+        notes.extend(data.filtered.iter().map(FilterReport::summary));
         notes.extend(
             self.given.test_documents.map(|count| format!("only the first {count} test documents")),
         );
