@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use abridge_model::Preset;
 use assert_cmd::Command;
 use common::{SENTENCES, abridge, model};
+use predicates::prelude::*;
 use predicates::str::contains;
 use tempfile::TempDir;
 
@@ -145,4 +146,23 @@ fn finished_files_are_left_alone() {
         .failure()
         .stderr(contains("z.en:1"));
     assert!(tree(&at("other")).is_empty());
+}
+
+#[test]
+fn equal_names_of_different_jobs_do_not_replace_each_other() {
+    let folder = corpus();
+    let at = |name: &str| folder.path().join(name);
+    fs::create_dir(at("out")).unwrap();
+    fs::write(at("corpus/b/0.en"), "The new lamp.\n").unwrap();
+    let job = |input: &str| {
+        translate(folder.path(), &[input, "corpus/film.srt", "-o", "out", "--resume"])
+    };
+    job("corpus/a/0.en").assert().success();
+    let made = tree(&at("out"));
+    let refused = job("corpus/b/0.en").assert().code(1);
+    refused.stderr(contains("out/0.en: is the translation of").and(contains("corpus/a/0.en, not")));
+    assert_eq!(tree(&at("out")), made);
+    // The same text in another place is finished, a changed one in the same place is not.
+    fs::rename(at("corpus/a/0.en"), at("corpus/b/0.en")).unwrap();
+    job("corpus/b/0.en").assert().success().stderr(contains("2 of 2 files are already finished"));
 }

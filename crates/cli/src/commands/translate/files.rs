@@ -138,7 +138,7 @@ impl Run<'_> {
             let (documents, layout) = self.cut(&mut job)?;
             let record = job.listed.record.as_ref().zip(job.listed.output.as_ref());
             if let Some((record, output)) = record.filter(|_| self.arguments.resume) {
-                let header = self.header(&documents);
+                let header = self.header(&job.listed.input, &documents)?;
                 if finished::is_finished(record, output.path(), &header)? {
                     continue;
                 }
@@ -170,13 +170,14 @@ impl Run<'_> {
         })
     }
 
-    fn header(&self, documents: &[Vec<String>]) -> Header {
-        Header {
+    fn header(&self, input: &Path, documents: &[Vec<String>]) -> anyhow::Result<Header> {
+        Ok(Header {
             format: 1,
+            path: std::path::absolute(input)?.display().to_string(),
             input: hash(documents),
             model: self.translator.hash().to_owned(),
             settings: self.key.clone(),
-        }
+        })
     }
 
     /// Translates the next files together. A file to be resumed is translated by itself.
@@ -215,7 +216,7 @@ impl Run<'_> {
         first: usize,
         is_followed: bool,
     ) -> anyhow::Result<Task> {
-        let header = self.header(documents);
+        let header = self.header(&listed.input, documents)?;
         let (partial, mut records) = match self.begun(&listed) {
             Some(output) => {
                 let (partial, records) = Partial::open(output, &header, true)?;

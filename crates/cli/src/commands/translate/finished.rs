@@ -37,9 +37,9 @@ pub fn is_ours(record: &Path) -> Result<bool> {
     Ok(read(record)?.is_some())
 }
 
-/// Whether an output was finished with the present input, model and settings. If the input differs,
-/// it is made again; if the model or the settings differ, or it was changed since, this is an
-/// error.
+/// Whether an output was finished with the present input, model and settings. If the input was
+/// changed, it is made again; if it is the translation of another file, if the model or the settings
+/// differ, or if it was changed since, this is an error.
 pub fn is_finished(record: &Path, output: &Path, header: &Header) -> Result<bool> {
     let Some(finished) = read(record)?.filter(|_| output.is_file()) else { return Ok(false) };
     // An output with a partial file belongs to an interrupted job, whatever it contains.
@@ -47,14 +47,22 @@ pub fn is_finished(record: &Path, output: &Path, header: &Header) -> Result<bool
         return Ok(false);
     }
     let is_changed = hash::of_bytes(read_regular(output, u64::MAX)?) != finished.output;
+    let Header { path, input, model, settings, .. } = &finished.made;
+    // Records of older versions name no path.
+    let is_others = *input != header.input && *path != header.path && !path.is_empty();
     let problem = if is_changed {
         "was changed after it was made"
-    } else if finished.made.model != header.model {
+    } else if is_others {
+        let problem = format!("is the translation of {path}, not of this file");
+        let remedy = "write files of the same name into different directories, or give the \
+                      directory above them, which keeps their paths";
+        return Err(Error::usage(problem).in_file(output).remedy(remedy));
+    } else if *model != header.model {
         "was made with another model"
-    } else if finished.made.settings != header.settings {
+    } else if *settings != header.settings {
         "was made with other settings"
     } else {
-        return Ok(finished.made == *header);
+        return Ok(*input == header.input);
     };
     let remedy = "move it away, or translate all files again with --force";
     Err(Error::usage(problem).in_file(output).remedy(remedy))
@@ -93,13 +101,18 @@ mod tests {
         let output = folder.path().join("a.de");
         let record = record_of(&output);
         let [input, model, settings] = ["a", "b", "c"].map(str::to_owned);
-        let header = Header { format: 1, input, model, settings };
+        let header = Header { format: 1, path: "a.en".into(), input, model, settings };
         assert!(!is_finished(&record, &output, &header).unwrap());
         std::fs::write(&output, "eins").unwrap();
         save(&record, &header, b"eins").unwrap();
         assert!(is_finished(&record, &output, &header).unwrap());
         let other = Header { input: "x".into(), ..header.clone() };
         assert!(!is_finished(&record, &output, &other).unwrap());
+        let moved = Header { path: "b.en".into(), ..header.clone() };
+        assert!(is_finished(&record, &output, &moved).unwrap());
+        let other = Header { path: "b.en".into(), input: "x".into(), ..header.clone() };
+        let error = is_finished(&record, &output, &other).unwrap_err().to_string();
+        assert!(error.contains("is the translation of a.en"), "{error}");
         let other = Header { model: "x".into(), ..header.clone() };
         let error = is_finished(&record, &output, &other).unwrap_err().to_string();
         assert!(error.contains("another model") && error.contains("--force"), "{error}");

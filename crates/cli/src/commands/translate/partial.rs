@@ -18,6 +18,10 @@ use super::render::Record;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Header {
     pub format: u32,
+    /// Where the input was; its content may have moved.
+    #[serde(default)]
+    pub path: String,
+    /// The hash of its sentences.
     pub input: String,
     pub model: String,
     pub settings: String,
@@ -152,7 +156,7 @@ mod tests {
 
     fn header() -> Header {
         let [input, model, settings] = ["a", "b", "c"].map(str::to_owned);
-        Header { format: 1, input, model, settings }
+        Header { format: 1, path: "a.en".into(), input, model, settings }
     }
 
     fn record(text: &str) -> Record {
