@@ -2,11 +2,12 @@
 
 use std::io::IsTerminal;
 use std::sync::Mutex;
+use std::time::{Duration, Instant};
 
 use abridge_base::tell;
 use abridge_corpus::prepare::{Progress, Silent};
 use abridge_experiments::observer::Observer;
-use indicatif::{ProgressBar, ProgressStyle};
+use indicatif::{HumanDuration, ProgressBar, ProgressStyle};
 
 /// A progress display that suits standard error: bars, lines or nothing.
 pub fn reporter(quiet: bool) -> Box<dyn Progress> {
@@ -15,7 +16,7 @@ pub fn reporter(quiet: bool) -> Box<dyn Progress> {
     } else if std::io::stderr().is_terminal() {
         Box::new(Bars { bar: None })
     } else {
-        Box::new(Lines)
+        Box::new(Lines::default())
     }
 }
 
@@ -65,15 +66,58 @@ impl Drop for Bars {
     }
 }
 
-/// One line per stage: a log file has no use for percentages.
-struct Lines;
+/// One line per stage and, for the log of a long job, one about every tenth of it.
+#[derive(Default)]
+struct Lines {
+    stage: Option<Stage>,
+}
+
+/// A stage, as lines tell of it.
+struct Stage {
+    name: String,
+    total: u64,
+    start: Instant,
+    /// Tenths of it that were told.
+    tenths: u64,
+    /// The time when a line was last told.
+    told: Duration,
+}
+
+/// Lines are at least this far apart, so that stages of seconds have none.
+const BETWEEN_LINES: Duration = Duration::from_secs(10);
 
 impl Progress for Lines {
-    fn stage(&mut self, name: &str, _total: u64) {
+    fn stage(&mut self, name: &str, total: u64) {
         tell!("{name}");
+        self.stage = Some(Stage::new(name, total));
     }
 
-    fn reached(&mut self, _done: u64) {}
+    fn reached(&mut self, done: u64) {
+        if let Some(stage) = &mut self.stage
+            && let Some(line) = stage.line(done, stage.start.elapsed())
+        {
+            tell!("{line}");
+        }
+    }
+}
+
+impl Stage {
+    fn new(name: &str, total: u64) -> Self {
+        let told = Duration::ZERO;
+        Self { name: name.to_owned(), total, start: Instant::now(), tenths: 0, told }
+    }
+
+    /// The line that is due, if one is; of a stage whose size is not known, none ever is.
+    fn line(&mut self, done: u64, elapsed: Duration) -> Option<String> {
+        let share = done as f64 / self.total.max(1) as f64;
+        let tenths = (10.0 * share) as u64;
+        if done >= self.total || tenths <= self.tenths || elapsed < self.told + BETWEEN_LINES {
+            return None;
+        }
+        (self.tenths, self.told) = (tenths, elapsed);
+        let left = HumanDuration(elapsed.mul_f64((1.0 - share) / share));
+        Some(format!("{}: {:.0} %, {left} left", self.name, 100.0 * share))
+    }
 }
 
 /// Shows the progress of an experiment: lines that stay and, on a terminal, the current status.
@@ -127,5 +171,31 @@ impl Observer for Narrator {
 
     fn preparation(&self) -> Box<dyn Progress> {
         reporter(self.quiet)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_log_has_a_line_about_every_tenth_with_the_time_left() {
+        let mut stage = Stage::new("encoding", 1000);
+        let mut line = |done, seconds| stage.line(done, Duration::from_secs(seconds));
+        assert_eq!(line(99, 60), None);
+        assert_eq!(line(100, 60).unwrap(), "encoding: 10 %, 9 minutes left");
+        assert_eq!(line(150, 80), None);
+        assert_eq!(line(205, 65), None, "too soon after the last");
+        assert_eq!(line(410, 120).unwrap(), "encoding: 41 %, 3 minutes left");
+        assert_eq!(line(490, 200), None);
+        assert_eq!(line(1000, 300), None, "the next stage says that this one is done");
+    }
+
+    #[test]
+    fn short_stages_and_those_of_unknown_size_have_no_lines() {
+        let mut short = Stage::new("reading", 10);
+        assert!((0..=10).all(|done| short.line(done, Duration::from_secs(done / 2)).is_none()));
+        let mut unknown = Stage::new("reading", 0);
+        assert!((0..100).all(|done| unknown.line(done, Duration::from_secs(60 * done)).is_none()));
     }
 }
