@@ -58,6 +58,32 @@ fn prints_the_table_and_leaves_unchanged_inputs_alone() {
 }
 
 #[test]
+fn standard_input_is_prepared_as_a_file_is() {
+    let corpus = corpus();
+    let at = |name: &str| corpus.path().join(name);
+    let text = |name: &str| fs::read_to_string(at(name)).unwrap();
+    let (english, german) = (text("train.en"), text("train.de"));
+    let pairs = english.lines().zip(german.lines()).map(|(en, de)| format!("{en}\t{de}\n"));
+    let pairs: String = pairs.collect();
+    fs::write(at("train.tsv"), &pairs).unwrap();
+    let prepare = |output: &str, train: &str| {
+        let mut command = Command::cargo_bin("abridge").unwrap();
+        command.current_dir(corpus.path()).args(["prepare", output, "--train", train]);
+        command.args(["--format", "tsv", "--languages", "en-de", "--vocabulary-size", "60"]);
+        command.write_stdin(pairs.clone()).assert().success()
+    };
+    prepare("file", "train.tsv");
+    prepare("pipe", "-").stdout(contains("| train |").and(contains(" 60 |")));
+    for name in ["train.tokens", "tokenizer.source.json", "tokenizer.target.json"] {
+        let read = |folder: &str| fs::read(at(folder).join(name)).unwrap();
+        assert!(read("file") == read("pipe"), "{name}");
+    }
+    // What a pipe holds is not known before it is read, so it is always read.
+    prepare("pipe", "-").stdout(contains("unchanged").not());
+    prepare("file", "train.tsv").stdout(contains("unchanged, nothing to do"));
+}
+
+#[test]
 fn data_errors_exit_with_2_and_leave_nothing() {
     let corpus = corpus();
     let test = fs::read(corpus.path().join("test.de")).unwrap();

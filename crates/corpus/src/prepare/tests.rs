@@ -244,6 +244,30 @@ fn a_split_opens_only_as_it_was_prepared() {
     }
 }
 
+#[test]
+fn a_directory_from_before_there_were_shards_still_opens() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/one-file-per-split");
+    let text = fs::read_to_string(path.join(MANIFEST)).unwrap();
+    assert!(!["shards", "filtered", "skipped"].iter().any(|new| text.contains(new)));
+    let prepared = PreparedDirectory::open(&path).unwrap();
+    prepared.manifest().outputs.verify(&path).unwrap();
+    assert_eq!(prepared.corpora("train"), [""]);
+    assert_eq!(
+        prepared.hash("train").unwrap(),
+        "8e1be6e2187900a55d467c58d25de7a4428d85c0d7d6a50dd033efbbc56c2d40"
+    );
+    let store = prepared.split("train").unwrap();
+    assert_eq!((store.sentences(), prepared.split("valid").unwrap().sentences()), (60, 6));
+    for (side, line) in [
+        (Side::Source, "Boat 10 sails past pier 3."),
+        (Side::Target, "Boot 10 segelt an Steg 3 vorbei."),
+    ] {
+        let mut tokens = Vec::new();
+        store.append(side, 10, &mut tokens);
+        assert_eq!(prepared.tokenizer(side).unwrap().decode(&tokens), line);
+    }
+}
+
 fn flipped(bytes: &[u8], position: usize) -> Vec<u8> {
     let mut bytes = bytes.to_vec();
     bytes[position] ^= 1;
