@@ -98,6 +98,144 @@ fn a_table_is_trained_kept_and_compared() {
     reproduce("en-de").assert().success().stderr(contains("cell 1 of 1"));
 }
 
+/// The command with tiny networks that hardly train, on the first examples of a contrastive set of
+/// the practice corpus.
+fn quick(folder: &Path, pair: &str, arguments: &[&str]) -> assert_cmd::Command {
+    let few = format!("{pair}.json");
+    if !folder.join(&few).exists() {
+        abridge(folder).args(["practice", "--language", pair, "--output", pair]).assert().success();
+        let set = fs::read(folder.join(pair).join("contrastive.json")).unwrap();
+        let set: Vec<serde_json::Value> = serde_json::from_slice(&set).unwrap();
+        fs::write(folder.join(&few), serde_json::to_vec(&set[..24]).unwrap()).unwrap();
+    }
+    let mut command = abridge(folder);
+    command.arg("reproduce").args(arguments).args(["--workers", "1", "--test-documents", "2"]);
+    command.args(["--set", "stop.max_updates=2", "--set", "model.change.width=16"]);
+    command.args(["--contrastive", &few]);
+    command
+}
+
+/// Fields of the rows of a report as CSV that start so: ours, deviation, seeds, paper.
+fn rows(folder: &Path, name: &str, start: &str) -> Vec<[Option<f64>; 4]> {
+    let csv = fs::read_to_string(folder.join("reproduction").join(name)).unwrap();
+    let own = csv.lines().filter_map(|line| line.strip_prefix(start)?.strip_prefix(','));
+    let fields = |line: &str| {
+        let mut fields = line.split(',').map(|field| field.parse().ok());
+        std::array::from_fn(|_| fields.next().flatten())
+    };
+    own.map(fields).collect()
+}
+
+#[test]
+fn a_named_sweep_runs_over_its_values_and_seeds() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    let sweep = ["--sweep", "groups", "--only", "grouping", "--seeds", "1,2"];
+    quick(folder, "en-de", &sweep)
+        .assert()
+        .success()
+        .stdout(contains("8 of 8 cells are done; seeds 1, 2"));
+    for groups in 8..=11 {
+        for metric in ["bleu", "accuracy", "mean with random context", "validation loss"] {
+            let start = format!("en-de,grouping,1,\"groups={groups}\",{metric}");
+            let found = rows(folder, "en-de-tiny-groups.csv", &start);
+            let [[Some(_), Some(_), Some(seeds), None]] = found[..] else { panic!("{found:?}") };
+            assert!((seeds - 2.0).abs() < 1e-9, "{start}");
+        }
+    }
+    // The numbers of groups are different networks.
+    let loss = |groups: usize| {
+        let start = format!("en-de,grouping,1,\"groups={groups}\",validation loss");
+        rows(folder, "en-de-tiny-groups.csv", &start)[0][0].unwrap()
+    };
+    assert!((loss(8) - loss(11)).abs() > 1e-9);
+}
+
+#[test]
+fn distances_and_kept_tokens_of_the_second_pair_share_their_cells() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    let only = ["--only", "grouping@1"];
+    quick(folder, "en-fr", &[&["--table", "9"], &only[..]].concat())
+        .assert()
+        .success()
+        .stdout(contains("Accuracy by antecedent distance").and(contains("| 1 of 1").not()));
+    let set = fs::read_to_string(folder.join("en-fr.json")).unwrap();
+    assert!(set.contains("\"elle\"") && !set.contains("\"sie\""), "a French set");
+    let found =
+        rows(folder, "antecedent-distance-en-fr-tiny.csv", "en-fr,grouping,1,\"\",accuracy at 1");
+    let [[Some(ours), None, Some(_), Some(_)]] = found[..] else { panic!("{found:?}") };
+    assert!((0.0..=100.0).contains(&ours));
+
+    quick(folder, "en-fr", &[&["--figure", "7"], &only[..]].concat())
+        .assert()
+        .success()
+        .stderr(contains("1 of 1 cells are already done"));
+    let file = |ending: &str| {
+        let name = format!("reproduction/kept-tokens-en-fr-tiny.{ending}");
+        fs::read_to_string(folder.join(name)).unwrap()
+    };
+    let picture = file("svg");
+    assert!(picture.contains("Shortening - Grouping") && !picture.contains("Selecting"));
+    assert!(file("html").contains("Latent Grouping"));
+}
+
+#[test]
+fn comet_at_larger_context_sizes_stands_beside_the_papers() {
+    let folder = tempfile::tempdir().unwrap();
+    let comet = Path::new(env!("CARGO_MANIFEST_DIR")).join("../evaluate/tests/fixtures/comet");
+    quick(
+        folder.path(),
+        "en-de",
+        &["--table", "13", "--only", "grouping@1", "--only", "grouping@4"],
+    )
+    .arg("--comet")
+    .arg(comet)
+    .assert()
+    .success()
+    .stdout(contains("COMET at larger context sizes (Table 13)"));
+    for context in [1, 4] {
+        let start = format!("en-de,grouping,{context},\"\",comet");
+        let found = rows(folder.path(), "larger-context-comet-tiny.csv", &start);
+        let [[Some(ours), None, Some(_), Some(paper)]] = found[..] else { panic!("{found:?}") };
+        assert!(ours.is_finite() && (0.7..0.8).contains(&paper), "{context}: {found:?}");
+    }
+}
+
+#[test]
+fn the_report_says_what_was_removed_from_the_training_text() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    abridge(folder).args(["practice", "--output", "practice"]).assert().success();
+    // Test pairs in the training text.
+    for side in ["en", "de"] {
+        let text = |split: &str| {
+            fs::read_to_string(folder.join(format!("practice/{split}.{side}"))).unwrap()
+        };
+        let test = text("test").lines().take(40).collect::<Vec<_>>().join("\n") + "\n";
+        fs::write(folder.join(format!("practice/train.{side}")), text("train") + "\n" + &test)
+            .unwrap();
+    }
+    let files = ["train", "valid", "test"]
+        .map(|name| format!("[[{name}]]\nsource = \"{name}.en\"\ntarget = \"{name}.de\"\n"));
+    let recipe = format!(
+        "[languages]\nsource = \"en\"\ntarget = \"de\"\n[tokenizer]\nvocabulary_size = 400\n{}",
+        files.concat()
+    );
+    fs::write(folder.join("data.toml"), recipe).unwrap();
+    // It stays in the report, however often the same command is repeated.
+    for _ in 0..2 {
+        abridge(folder)
+            .args(["reproduce", "--table", "en-de", "--only", "sentence", "--budget", "0s"])
+            .args(["--data", "practice", "--data-recipe", "data.toml"])
+            .assert()
+            .code(3)
+            .stdout(contains("- train: overlap removed "));
+    }
+    let report = fs::read_to_string(folder.join("reproduction/en-de-tiny.md")).unwrap();
+    assert!(report.contains("- train: overlap removed "), "{report}");
+}
+
 #[test]
 fn memory_is_measured_with_trained_models_on_the_test_set() {
     let folder = tempfile::tempdir().unwrap();
