@@ -2,10 +2,18 @@
 //! either.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+#[allow(dead_code, reason = "other tests use the rest")]
+#[path = "serving/process.rs"]
+mod process;
+
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 use std::process::Command;
+
+use serde_json::{Value, json};
+
+use process::{request, serve};
 
 const RECIPE: &str = r#"
 [languages]
@@ -131,6 +139,35 @@ fn one_model_learns_two_languages() {
         abridge(folder, &["translate", "--model", "run/model", "named.en", "--to", "de", "-q"]);
     let lines: Vec<&str> = named.lines().collect();
     assert_ne!(lines[0], lines[1]);
+
+    // The server has both languages; one request each gives what `translate` gives.
+    let server = serve(&folder.join("run/model"), &[]);
+    let document: Vec<&String> = english.iter().filter(|line| !line.is_empty()).take(20).collect();
+    let lines: String = document.iter().flat_map(|line| [line.as_str(), "\n"]).collect();
+    fs::write(folder.join("document.en"), lines).unwrap();
+    for (own, language) in ["de", "fr"].into_iter().enumerate() {
+        let body = json!({"sentences": document, "target": language, "options": {"beam": 1}});
+        let (status, answer) = request(&server, "POST", "/v1/translate", &body);
+        assert_eq!(status, 200, "{answer}");
+        let translations = answer["translations"].as_array().unwrap();
+        let found: Vec<&str> = translations.iter().map(|found| found.as_str().unwrap()).collect();
+        let to = ["--to", language, "--beam", "1", "--quiet"];
+        let arguments = [&["translate", "--model", "run/model", "document.en"], &to[..]].concat();
+        assert_eq!(found, abridge(folder, &arguments).lines().collect::<Vec<_>>(), "{language}");
+        let found = words(&found.join(" "));
+        let right = found.iter().filter(|word| known[own].contains(*word)).count();
+        assert!(10 * right > 9 * found.len(), "{language}: {found:?}");
+    }
+    drop(server);
+
+    // Contrastive accuracy in one of the languages.
+    let set = fs::read(folder.join("de/text/contrastive.json")).unwrap();
+    let set: Vec<Value> = serde_json::from_slice(&set).unwrap();
+    fs::write(folder.join("few.json"), serde_json::to_vec(&set[..60]).unwrap()).unwrap();
+    let contrast = ["contrast", "--model", "run/model", "--set", "few.json", "--to", "de"];
+    let found = abridge(folder, &[&contrast[..], &["--json", "--controls", "off"]].concat());
+    let found: Value = serde_json::from_str(&found).unwrap();
+    assert_eq!(found["contrast"]["report"]["total"]["items"], 60);
 
     let wrong = |extra: &[&str]| {
         let arguments = ["translate", "--model", "run/model", "named.en", "-q"];
