@@ -194,6 +194,13 @@ fn context_gains_are_measured(folder: &Path) {
     cxmi("grouping", &[])
         .success()
         .stdout(contains("context 3, random").and(contains("words that gained most")));
+    // Any test set has examples: its three sentences with a pronoun.
+    abridge(folder)
+        .args(["examples", "demo/models/sentence", "demo/models/grouping", "--languages", "en-de"])
+        .args(["--source", "gain.en", "--reference", "gain.de", "--quiet"])
+        .assert()
+        .success()
+        .stdout(contains("of 3 sentences have different pronouns"));
     cxmi("sentence", &[]).code(1).stderr(contains("needs a model that can use context"));
     cxmi("grouping", &["--context-size", "4"])
         .success()

@@ -1,11 +1,13 @@
 //! Example translations that differ in a pronoun between models (the paper's Table 10).
 
-use abridge_corpus::{ContrastiveItem, ContrastiveSet};
+use abridge_corpus::swaps::SwapTable;
+use abridge_corpus::{ContrastiveItem, ContrastiveSet, Document};
 use abridge_translate::{InContext, Result, Translator};
 use maud::{Markup, html};
 use serde::Serialize;
 
 use crate::picture::page;
+use crate::tagger::{Tag, TagLanguage, tag_document};
 
 /// A sentence that models translate with different pronouns.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -29,6 +31,45 @@ pub struct PronounTranslation {
 
 /// Sentences translated together.
 const CHUNK: usize = 512;
+
+/// Sentences of any documents as examples, with this many sentences of context: those whose reference
+/// has one pronoun that depends on context, if the table has others for it.
+pub fn pronoun_sentences(
+    documents: &[Document],
+    language: TagLanguage,
+    table: &SwapTable,
+    context: usize,
+) -> ContrastiveSet {
+    let mut items = Vec::new();
+    for Document { id, segments } in documents {
+        let sources: Vec<&str> = segments.iter().map(|s| s.source.as_str()).collect();
+        let targets: Vec<&str> =
+            segments.iter().map(|s| s.target.as_deref().unwrap_or_default()).collect();
+        for (index, tagged) in tag_document(&sources, &targets, language).iter().enumerate() {
+            let mut pronouns = tagged.iter().filter(|tagged| tagged.tag == Tag::Pronoun);
+            let (Some(pronoun), None) = (pronouns.next(), pronouns.next()) else { continue };
+            let has = |words: &[String], word: &str| words.iter().any(|other| other == word);
+            let swap = table.swap.iter().find(|swap| has(&swap.words, &pronoun.word));
+            let Some(swap) = swap else { continue };
+            let others = swap.words.iter().filter(|other| **other != pronoun.word);
+            let before = &sources[index.saturating_sub(context)..index];
+            items.push(ContrastiveItem {
+                id: items.len().to_string(),
+                source: sources[index].to_owned(),
+                context: before.iter().map(ToString::to_string).collect(),
+                candidates: vec![targets[index].to_owned()],
+                pronoun: Some(pronoun.word.clone()),
+                replacements: others.cloned().collect(),
+                source_pronoun: words(sources[index])
+                    .map(|(word, _)| word)
+                    .find(|word| has(&swap.source, word)),
+                document: Some(id.clone()),
+                ..ContrastiveItem::default()
+            });
+        }
+    }
+    ContrastiveSet { items, notes: Vec::new() }
+}
 
 /// Translates every example of a set, with its context, with each model: a list per model.
 pub fn translate_examples(
@@ -205,6 +246,28 @@ mod tests {
             "1 of 2 sentences have different pronouns\n  of these, without is right in 0\n  of \
              these, with is right in 1\n"
         );
+    }
+
+    #[test]
+    fn any_document_has_examples_where_its_reference_has_a_pronoun() {
+        let pair = |source: &str, target: &str| abridge_corpus::Segment::pair(source, target);
+        let document = Document::new(
+            "d",
+            vec![
+                pair("I saw a lamp.", "Ich sah eine Lampe."),
+                pair("Then it shone.", "Dann leuchtete sie."),
+                pair("It was on, and it was old.", "Sie war an, und sie war alt."),
+                pair("Ben saw it.", "Ben sah ihn."),
+            ],
+        );
+        let table = SwapTable::built_in("de").unwrap();
+        let set = pronoun_sentences(&[document], TagLanguage::German, &table, 2);
+        // Two pronouns cannot be told apart, and the table has no other word for `ihn`.
+        let [item] = &set.items[..] else { panic!("{set:?}") };
+        assert_eq!((item.pronoun.as_deref(), item.context.len()), (Some("sie"), 1));
+        assert_eq!(item.replacements.iter().filter(|word| *word == "sie").count(), 0);
+        assert!(item.replacements.contains(&"es".to_owned()), "{item:?}");
+        assert_eq!(item.source_pronoun.as_deref(), Some("it"));
     }
 
     #[test]

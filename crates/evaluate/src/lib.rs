@@ -55,7 +55,7 @@ pub use difference::{Compared, compare_words};
 pub use documents::{DocumentLines, Documents};
 pub use examples::{
     PronounExample, PronounTranslation, examples_page, examples_summary, examples_text,
-    pronoun_examples, translate_examples,
+    pronoun_examples, pronoun_sentences, translate_examples,
 };
 pub use holm::holm;
 pub use input::{Files, TestSet};

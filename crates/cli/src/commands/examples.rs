@@ -4,34 +4,48 @@ use std::io::Write;
 use std::path::PathBuf;
 
 use abridge_base::files::{OutputFile, Outputs};
-use abridge_corpus::{ContrastiveInput, ContrastiveSet};
+use abridge_corpus::swaps::SwapTable;
+use abridge_corpus::{ContrastiveInput, ContrastiveSet, Input, read};
 use abridge_evaluate::{
     examples_page, examples_summary, examples_text, limit_context, pronoun_examples,
-    translate_examples,
+    pronoun_sentences, translate_examples,
 };
 use abridge_model::DeviceKind;
 use anyhow::Context;
 use clap::Args;
 
-/// Translates a contrastive set with two or three models and shows where they differ in the pronoun
-/// (the paper's Table 10).
+/// Translates a contrastive set or any test set with two or three models and shows where they differ
+/// in the pronoun (the paper's Table 10).
+///
+/// Of a test set, the sentences whose reference has one pronoun that depends on context, by the rules
+/// of `abridge tags`, are translated.
 ///
 /// In the text, the antecedent is in brackets, the source pronoun between underscores, and a wrong
 /// pronoun in a translation between asterisks.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   abridge examples demo/models/sentence demo/models/grouping --set demo/data/text/contrastive.json
-  abridge examples sentence grouping selecting --set contrapro-en-de --page examples.html --show 5")]
+  abridge examples sentence grouping selecting --set contrapro-en-de --page examples.html --show 5
+  abridge examples sentence grouping --source tst2015.en --reference tst2015.de")]
 pub struct Examples {
     /// Model directories.
     #[arg(value_name = "MODEL", required = true, num_args = 2..=3)]
     models: Vec<PathBuf>,
     /// A contrastive set.
-    #[arg(long, value_name = "PATH")]
-    set: PathBuf,
+    #[arg(long, value_name = "PATH", required_unless_present = "source")]
+    set: Option<PathBuf>,
+    /// The source text of a test set, in English.
+    #[arg(long, short, value_name = "SRC", requires = "reference", conflicts_with = "set")]
+    source: Option<PathBuf>,
+    /// Its reference translation, in German, French or Portuguese.
+    #[arg(long, short, value_name = "REF", requires = "source")]
+    reference: Option<PathBuf>,
     /// The language pair of the set; by default that of the first model.
     #[arg(long, value_name = "PAIR")]
     languages: Option<String>,
+    /// The language of the translations, for multilingual models.
+    #[arg(long, value_name = "CODE")]
+    to: Option<String>,
     /// The folder of the documents that ContraPro's JSON refers to.
     #[arg(long, value_name = "DIR")]
     documents: Option<PathBuf>,
@@ -61,17 +75,18 @@ impl Examples {
         let translators = self
             .models
             .iter()
-            .map(|model| super::open(model, self.device, None))
+            .map(|model| super::open(model, self.device, self.to.as_deref()))
             .collect::<anyhow::Result<Vec<_>>>()?;
         let trained = translators[0].languages().map(|(s, t)| format!("{s}-{t}"));
         let pair = self.languages.clone().or(trained).unwrap_or_else(|| "en-de".to_owned());
         let (source, target) = pair
             .split_once('-')
             .with_context(|| format!("`{pair}` is not a language pair like en-de"))?;
-        let mut input = ContrastiveInput::new(&self.set, source, target);
-        input.documents.clone_from(&self.documents);
-        let page_file = self.page_file(&input)?;
-        let mut set = ContrastiveSet::read(&input)?;
+        let test_set = self.test_set(source, target)?;
+        let page_file = self.page_file(&test_set)?;
+        let furthest = translators.iter().map(|t| t.model().config().context_size).max();
+        let furthest = furthest.unwrap_or(0);
+        let mut set = test_set.read(target, furthest)?;
         set.items.truncate(self.first.unwrap_or(usize::MAX));
         let bar = crate::progress::counter(
             set.items.len() * translators.len(),
@@ -81,8 +96,7 @@ impl Examples {
         let progress = &mut |done| bar.inc(done as u64);
         let translations = translate_examples(&translators, &set, progress)?;
         bar.finish_and_clear();
-        let furthest = translators.iter().map(|t| t.model().config().context_size).max();
-        limit_context(&mut set, furthest.unwrap_or(0));
+        limit_context(&mut set, furthest);
         let names = names(&self.models);
         let examples = pronoun_examples(&set, &translations);
         if let Some(page) = &page_file {
@@ -103,8 +117,19 @@ impl Examples {
 }
 
 impl Examples {
+    /// What is to be translated.
+    fn test_set(&self, source: &str, target: &str) -> anyhow::Result<TestSet> {
+        if let (Some(text), Some(reference)) = (&self.source, &self.reference) {
+            return Ok(TestSet::Text(Input::parallel(text, reference)));
+        }
+        let set = self.set.as_deref().context("--set is missing")?;
+        let mut input = ContrastiveInput::new(set, source, target);
+        input.documents.clone_from(&self.documents);
+        Ok(TestSet::Contrastive(input))
+    }
+
     /// The file of the page; fails, before the work, if it cannot be written.
-    fn page_file(&self, set: &ContrastiveInput) -> anyhow::Result<Option<OutputFile>> {
+    fn page_file(&self, set: &TestSet) -> anyhow::Result<Option<OutputFile>> {
         let mut outputs = Outputs::new();
         for file in set.files() {
             outputs.reading(&file);
@@ -113,6 +138,34 @@ impl Examples {
             super::model::reading(model, &mut outputs)?;
         }
         Ok(self.page.as_ref().map(|page| outputs.file(page)).transpose()?)
+    }
+}
+
+/// Where the sentences come from.
+enum TestSet {
+    /// A contrastive set.
+    Contrastive(ContrastiveInput),
+    /// A text with its reference, of which the sentences with a pronoun are taken.
+    Text(Input),
+}
+
+impl TestSet {
+    fn files(&self) -> Vec<PathBuf> {
+        match self {
+            Self::Contrastive(input) => input.files(),
+            Self::Text(input) => input.files(),
+        }
+    }
+
+    fn read(&self, target: &str, context: usize) -> anyhow::Result<ContrastiveSet> {
+        match self {
+            Self::Contrastive(input) => Ok(ContrastiveSet::read(input)?),
+            Self::Text(input) => {
+                let corpus = read(input)?;
+                let table = SwapTable::built_in(target)?;
+                Ok(pronoun_sentences(&corpus.documents, target.parse()?, &table, context))
+            }
+        }
     }
 }
 
