@@ -236,6 +236,17 @@ proptest! {
     }
 }
 
+/// Too long to be compared in pairs.
+#[test]
+fn normalised_scores_of_long_segments() {
+    let segments = Segments::from_lengths([3, 300, 17]);
+    compare(
+        &[[segments.rows(), 2]],
+        |x| fused::normalise(x[0].clone(), Some(&segments), Normaliser::Sparsemax),
+        |x| plain::normalise_segments(x[0].clone(), &segments, Normaliser::Sparsemax),
+    );
+}
+
 #[test]
 fn updates_of_adam() {
     let tensor = |key| numbers(key, [7, 3000]).inner();
