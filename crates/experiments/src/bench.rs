@@ -230,7 +230,7 @@ impl BenchSettings {
             };
             let mut sum = workers.accumulate(&model, &batches, settings)?;
             // Reads the gradients, so that the update is finished before the clock is read.
-            sum.gradients.clip(0.1);
+            sum.gradients.clip(0.1)?;
             model = adam.step(model, sum.gradients, 1e-4);
             // The first update initialises the weights and compiles the device's kernels.
             if update > 0 {

@@ -26,6 +26,11 @@ pub enum DeviceKind {
     Webgpu,
 }
 
+/// Whether this device is the processor.
+pub fn is_cpu(device: &Device) -> bool {
+    device.clone().without_autodiff() == Device::flex()
+}
+
 impl DeviceKind {
     /// All kinds.
     pub const ALL: [Self; 6] =

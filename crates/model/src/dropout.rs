@@ -1,8 +1,9 @@
 //! Dropout whose masks depend only on a key and a position, never on threads or earlier calls.
 
-use burn::tensor::{Tensor, TensorData};
+use burn::tensor::Tensor;
 
 use crate::addition::Part;
+use crate::ops::upload;
 use crate::random;
 
 /// The dropout of one forward pass.
@@ -74,9 +75,7 @@ impl DropoutMask {
     /// Applies the mask.
     pub fn apply(self, x: Tensor<2>) -> Tensor<2> {
         let [rows, width] = x.dims();
-        let factors = TensorData::new(self.factors(rows * width), [rows, width]);
-        let factors = Tensor::from_data(factors, &x.device());
-        x * factors
+        x.clone() * upload(self.factors(rows * width), [rows, width], &x.device())
     }
 }
 

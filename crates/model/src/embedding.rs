@@ -3,15 +3,15 @@
 use std::sync::Arc;
 
 use burn::module::{Module, Param};
-use burn::tensor::{Tensor, TensorData};
+use burn::tensor::{Float, Tensor};
 
 use crate::ModelConfig;
 use crate::addition::Part;
 use crate::config::Positions;
 use crate::dropout::Dropout;
 use crate::init::{Init, Values};
-use crate::ops::indices;
 use crate::ops::kernels::weight_matrix::WeightMatrix;
+use crate::ops::{indices, upload};
 use crate::packed::Packed;
 use crate::tokens::PAD;
 
@@ -63,21 +63,20 @@ impl TokenEmbedding {
         let tokens: Vec<Option<u32>> = tokens.collect();
         let rows = tokens.iter().map(|token| token.unwrap_or(PAD) as usize);
         let furthest = places.iter().copied().max().unwrap_or(0);
-        let table = self.positions.table(furthest + 1, width);
-        let table = Tensor::from_data(TensorData::new(table, [furthest + 1, width]), &device);
         let embeddings = if let Some(packed) = &self.packed {
             let mut values = Vec::with_capacity(tokens.len() * width);
             rows.for_each(|row| packed.append_column(row, &mut values));
-            Tensor::from_data(TensorData::new(values, [tokens.len(), width]), &device)
+            upload(values, [tokens.len(), width], &device)
         } else {
             self.weight.val().select(0, indices(rows, &device))
         };
         let mut embedded = embeddings * self.scale;
         if tokens.contains(&None) {
             let there: Vec<f32> = tokens.iter().map(|t| f32::from(t.is_some())).collect();
-            let there = TensorData::new(there, [tokens.len(), 1]);
-            embedded = embedded * Tensor::from_data(there, &device);
+            embedded = embedded * upload::<2, Float, _>(there, [tokens.len(), 1], &device);
         }
+        let table = self.positions.table(furthest + 1, width);
+        let table: Tensor<2> = upload(table, [furthest + 1, width], &device);
         let embedded = embedded + table.select(0, indices(places, &device));
         match dropout.next_mask(Part::Base) {
             Some(mask) => mask.apply(embedded),

@@ -29,13 +29,27 @@ pub enum Error {
     #[error(transparent)]
     File(#[from] abridge_base::Error),
 
-    /// A device was requested that this build or this machine does not have.
+    /// A device was requested that this build or this machine does not have, or it failed.
     #[error("{0}")]
     Device(String),
 
     /// A token, a sentence or a slot does not fit the model.
     #[error("{0}")]
     Input(String),
+}
+
+impl Error {
+    /// A device that failed while it computed, most often because its memory is full.
+    pub fn failed_device(reason: impl std::fmt::Display) -> Self {
+        // The engine's reasons have many lines.
+        let reason: Vec<String> =
+            reason.to_string().split_whitespace().map(str::to_owned).collect();
+        Self::Device(format!(
+            "the device failed: {}; if its memory is full, use a smaller batches.max_tokens or fewer \
+             --workers; or compute on another --device",
+            reason.join(" ")
+        ))
+    }
 }
 
 impl HasKind for Error {

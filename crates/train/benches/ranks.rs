@@ -146,10 +146,10 @@ fn row(choices: &Choices, workers: usize) {
         times.push(now());
         ranks.wait();
         times.push(now());
-        sum.sum_over(&ranks);
+        sum.sum_over(&ranks).expect("gradients can be read");
         times.push(now());
         sum.gradients.scale(1.0 / sum.tokens as f64);
-        sum.gradients.clip(0.1);
+        sum.gradients.clip(0.1).expect("gradients can be read");
         model = adam.step(model, sum.gradients, 1e-4);
         times.push(now());
         // The first update draws the weights.

@@ -225,7 +225,7 @@ fn row(choices: &Choices) {
             precision: choices.precision,
         };
         let mut sum = workers.accumulate(&model, &batches, settings).expect("the batches fit");
-        sum.gradients.clip(0.1);
+        sum.gradients.clip(0.1).expect("gradients can be read");
         model = adam.step(model, sum.gradients, 1e-4);
         // The first update initialises the weights.
         if update > 1 {

@@ -103,7 +103,7 @@ impl Checkpoints {
         // The frozen model below a memory is not saved again.
         let part = state.origin.leaves_base().then_some(Part::Context);
         model.save_part(part, WeightPrecision::Single, &file(WEIGHTS))?;
-        write_tensors(&file(OPTIMISER), &adam.state(model))?;
+        write_tensors(&file(OPTIMISER), &adam.state(model)?)?;
         let json = serde_json::to_string_pretty(state)
             .map_err(|error| Error::Checkpoint(error.to_string()))?;
         write_new(&file(STATE), json.as_bytes())?;

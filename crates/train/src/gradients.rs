@@ -3,8 +3,9 @@
 use abridge_model::weights::Parameter;
 use abridge_model::{Model, ops};
 use burn::module::{Module, ModuleVisitor, Param};
-use burn::tensor::{Tensor, TensorData};
+use burn::tensor::Tensor;
 
+use crate::Result;
 use crate::ranks::Ranks;
 
 /// Values that are summed over all ranks at a time, or a few more: 64 MiB.
@@ -66,25 +67,25 @@ impl Gradients {
 
     /// Adds the gradients of the other ranks; must be called before scaling. Many parameters are summed
     /// at a time, because every sum synchronises the ranks.
-    pub fn sum_over(&mut self, ranks: &dyn Ranks) {
+    pub fn sum_over(&mut self, ranks: &dyn Ranks) -> Result<()> {
         self.square = None;
         let mut rest = self.parts.as_mut_slice();
         while !rest.is_empty() {
             let mut values: Vec<f32> = Vec::new();
             let mut count = 0;
             while count < rest.len() && values.len() < AT_A_TIME {
-                values.extend(rest[count].to_data().iter::<f32>());
+                values.extend(ops::read(rest[count].clone())?);
                 count += 1;
             }
             ranks.sum(&mut values);
             let mut sums = values.as_slice();
             for part in rest.split_off_mut(..count).unwrap_or_default() {
                 let (own, after) = sums.split_at(part.shape().num_elements());
-                let data = TensorData::new(own.to_vec(), [own.len()]);
-                *part = Tensor::from_data(data, &part.device());
+                *part = ops::upload(own.to_vec(), [own.len()], &part.device());
                 sums = after;
             }
         }
+        Ok(())
     }
 
     /// Adds the gradients of another part of the same update.
@@ -105,31 +106,34 @@ impl Gradients {
     }
 
     /// The Euclidean norm over all parameters together.
-    pub fn norm(&self) -> f64 {
-        let square = self.square.unwrap_or_else(|| ops::square_sum(&self.parts));
-        square.sqrt() * self.factor
+    pub fn norm(&self) -> Result<f64> {
+        let square = match self.square {
+            Some(square) => square,
+            None => ops::square_sum(&self.parts)?,
+        };
+        Ok(square.sqrt() * self.factor)
     }
 
     /// Reads single values from the device together with the sum of squares that [`Self::norm`] needs:
     /// waiting for a device once costs as much as waiting for all of its work.
-    pub(crate) fn read_along(&mut self, mut values: Vec<Tensor<1>>) -> Vec<f64> {
+    pub(crate) fn read_along(&mut self, mut values: Vec<Tensor<1>>) -> Result<Vec<f64>> {
         let squares = ops::deferred_square_sum(&self.parts);
         values.extend(squares.clone());
-        let mut read = ops::read_all(values);
+        let mut read = ops::read_all(values)?;
         if squares.is_some() {
             self.square = read.pop();
         }
-        read
+        Ok(read)
     }
 
     /// Scales all gradients so that their global norm is at most `limit`; returns the norm before.
-    pub fn clip(&mut self, limit: f64) -> f64 {
-        let norm = self.norm();
+    pub fn clip(&mut self, limit: f64) -> Result<f64> {
+        let norm = self.norm()?;
         let factor = limit / (norm + 1e-6);
         if factor < 1.0 {
             self.scale(factor);
         }
-        norm
+        Ok(norm)
     }
 
     /// The parts, and the factor to multiply them by.

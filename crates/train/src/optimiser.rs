@@ -4,7 +4,7 @@ use abridge_model::ops::{self, AdamRates, AdamState};
 use abridge_model::weights::{NamedTensors, Parameter, TensorFile};
 use abridge_model::{Model, Part};
 use burn::module::{Module, ModuleMapper, Param};
-use burn::tensor::{Tensor, TensorData};
+use burn::tensor::Tensor;
 use serde::{Deserialize, Serialize};
 
 use crate::gradients::{Gradients, learning, learns};
@@ -59,15 +59,15 @@ impl Adam {
     }
 
     /// The running means by parameter name, for a checkpoint.
-    pub fn state(&self, model: &Model) -> NamedTensors {
+    pub fn state(&self, model: &Model) -> abridge_model::Result<NamedTensors> {
         let mut tensors = NamedTensors::new();
         for (parameter, state) in learning(model).iter().zip(&self.moments) {
             for (what, moment) in [("mean", &state.mean), ("square", &state.square)] {
-                let values: Vec<f32> = moment.to_data().iter::<f32>().collect();
+                let values = ops::read(moment.clone())?;
                 tensors.insert(format!("{what}.{}", parameter.name), (vec![values.len()], values));
             }
         }
-        tensors
+        Ok(tensors)
     }
 
     /// An optimiser that continues from saved running means.
@@ -91,7 +91,7 @@ impl Adam {
                     ),
                 });
             }
-            Ok(Tensor::from_data(TensorData::new(values, [expected]), &device))
+            Ok(ops::upload(values, [expected], &device))
         };
         let moments = learning(model)
             .iter()

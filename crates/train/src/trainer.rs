@@ -271,9 +271,9 @@ impl Training {
         };
         let batches: Vec<_> = batches.iter().map(|(place, batch)| (*place, batch)).collect();
         let mut sum = self.workers.sum(&self.model, &batches, settings)?;
-        sum.sum_over(&*self.options.ranks);
+        sum.sum_over(&*self.options.ranks)?;
         sum.gradients.scale(1.0 / sum.tokens as f64);
-        let norm = sum.gradients.clip(optimisation.clip_norm);
+        let norm = sum.gradients.clip(optimisation.clip_norm)?;
         if !norm.is_finite() || !sum.loss.is_finite() {
             self.state.skipped += 1;
             self.state.skipped_in_a_row += 1;

@@ -107,7 +107,7 @@ impl GradientWorkers {
         }
         let mut gradients = sum.unwrap_or_else(|| Gradients::zeros(&model));
         let count = losses.len();
-        let read = gradients.read_along([losses, likelihoods].concat());
+        let read = gradients.read_along([losses, likelihoods].concat())?;
         let (losses, likelihoods) = read.split_at(count);
         let (loss, likelihood) = (losses.iter().sum(), likelihoods.iter().sum());
         Ok(Accumulated { gradients, loss, likelihood, tokens })
@@ -116,15 +116,16 @@ impl GradientWorkers {
 
 impl Accumulated {
     /// Adds the sums of the other ranks.
-    pub fn sum_over(&mut self, ranks: &dyn Ranks) {
+    pub fn sum_over(&mut self, ranks: &dyn Ranks) -> Result<()> {
         if ranks.count() == 1 {
-            return;
+            return Ok(());
         }
-        self.gradients.sum_over(ranks);
+        self.gradients.sum_over(ranks)?;
         let mut sums = [self.loss, self.likelihood, self.tokens as f64];
         ranks.sum_wide(&mut sums);
         [self.loss, self.likelihood] = [sums[0], sums[1]];
         self.tokens = sums[2] as usize;
+        Ok(())
     }
 }
 

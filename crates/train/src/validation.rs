@@ -126,7 +126,7 @@ fn sums(model: &Model, split: &Batcher, smoothing: f64, ranks: &dyn Ranks) -> Re
     }
     // All at once: reading makes a device wait.
     let count = losses.len();
-    let read = ops::read_all([losses, likelihoods].concat());
+    let read = ops::read_all([losses, likelihoods].concat())?;
     let (losses, likelihoods) = read.split_at(count);
     let mut sums = [losses.iter().sum(), likelihoods.iter().sum(), tokens as f64];
     ranks.sum_wide(&mut sums);

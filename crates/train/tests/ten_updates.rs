@@ -77,7 +77,7 @@ fn check(together: bool, workers: usize) {
     for (index, row) in expected["updates"].as_array().unwrap().iter().enumerate() {
         let update = index as u64 + 1;
         let mut sum = workers.accumulate(&model, &batches, settings(update)).unwrap();
-        let norm = sum.gradients.clip(number("clip"));
+        let norm = sum.gradients.clip(number("clip")).unwrap();
         close("loss", sum.loss, &row["loss_sum"]);
         close("norm", norm, &row["grad_norm"]);
         close("rate", schedule.rate(update), &row["rate"]);

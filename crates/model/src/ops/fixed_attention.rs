@@ -4,10 +4,10 @@
 //! hypotheses of its beam share them. Their keys and values are arranged once; a step only brings
 //! new queries.
 
-use burn::tensor::{Bool, Device, Tensor, TensorData};
+use burn::tensor::{Bool, Device, Tensor};
 
 use super::plain::attend;
-use super::{Block, KeyValue, indices};
+use super::{Block, KeyValue, indices, upload};
 
 /// Keys and values of some sentences, arranged for many steps.
 #[derive(Clone, Debug)]
@@ -62,7 +62,7 @@ impl FixedKeys {
                 .iter()
                 .flat_map(|&length| (0..longest).map(move |key| key >= length))
                 .collect();
-            Tensor::from_data(TensorData::new(hidden, [seen.len(), 1, 1, longest]), device)
+            upload(hidden, [seen.len(), 1, 1, longest], device)
         });
         Self { key: key.permute([0, 2, 3, 1]), value: value.swap_dims(1, 2), hidden }
     }

@@ -13,10 +13,13 @@ mod layout;
 mod plain;
 #[cfg(test)]
 mod tests;
+mod transfers;
 
-use burn::tensor::{DType, Device, Int, Tensor, TensorData};
+use burn::tensor::{DType, Device, Tensor};
 
+use crate::Result;
 use crate::config::{Activation, Normaliser};
+use crate::device::is_cpu;
 use crate::dropout::DropoutMask;
 use crate::packed::Segments;
 
@@ -32,6 +35,8 @@ pub(crate) use plain::{attend, next_cell};
 pub use plain::{
     concatenate_windows, label_smoothed_cross_entropy, max_over_segments, sum_over_segments,
 };
+pub(crate) use transfers::indices;
+pub use transfers::{Transfers, read, read_all, upload};
 
 /// Whether the fused operations apply to this tensor: `f32` on the CPU, unless the feature
 /// `plain-operations` turns them off.
@@ -41,7 +46,7 @@ pub fn is_fused<const D: usize>(x: &Tensor<D>) -> bool {
 
 /// Whether the fused operations run on this device.
 pub(crate) fn runs_fused(device: &Device) -> bool {
-    !cfg!(feature = "plain-operations") && device.clone().without_autodiff() == Device::flex()
+    !cfg!(feature = "plain-operations") && is_cpu(device)
 }
 
 /// `activation(x W + b)`, or `x W + b`.
@@ -363,10 +368,10 @@ pub fn adam<const D: usize>(
 }
 
 /// The sum of the squares of all values of some tensors.
-pub fn square_sum(parts: &[Tensor<1>]) -> f64 {
+pub fn square_sum(parts: &[Tensor<1>]) -> Result<f64> {
     match deferred_square_sum(parts) {
-        Some(sum) => f64::from(sum.into_scalar::<f32>()),
-        None => parts.iter().map(|part| fused::square_sum(part.clone())).sum(),
+        Some(sum) => Ok(read(sum)?.into_iter().map(f64::from).sum()),
+        None => Ok(parts.iter().map(|part| fused::square_sum(part.clone())).sum()),
     }
 }
 
@@ -378,19 +383,4 @@ pub fn deferred_square_sum(parts: &[Tensor<1>]) -> Option<Tensor<1>> {
     }
     let squares = parts.iter().map(|part| part.clone().square().sum()).collect();
     Some(Tensor::cat(squares, 0).sum())
-}
-
-/// The values of tensors with one value each, read from the device at once.
-pub fn read_all(values: Vec<Tensor<1>>) -> Vec<f64> {
-    if values.is_empty() {
-        return Vec::new();
-    }
-    Tensor::cat(values, 0).into_data().iter::<f64>().collect()
-}
-
-/// Row numbers as a tensor that `select` takes.
-pub(crate) fn indices(rows: impl IntoIterator<Item = usize>, device: &Device) -> Tensor<1, Int> {
-    let rows: Vec<i64> = rows.into_iter().map(|row| row as i64).collect();
-    let count = rows.len();
-    Tensor::from_data(TensorData::new(rows, [count]), device)
 }

@@ -1,9 +1,11 @@
 //! Attention between packed segments via padded rectangles, one for each range of lengths.
 
 use burn::tensor::activation::softmax;
-use burn::tensor::{Bool, Device, Int, Tensor, TensorData};
+use burn::tensor::{Bool, Device, Int, Tensor};
 
-use crate::ops::{AttentionInput, AttentionLayout, Block, KeyValue, Weighed, indices};
+use crate::ops::{
+    AttentionInput, AttentionLayout, Block, KeyValue, Weighed, indices, read, upload,
+};
 use crate::packed::Segments;
 
 /// Which rows see which, as index tensors of padded rectangles.
@@ -134,7 +136,7 @@ fn hidden_keys(
         })
         .collect();
     let shape = [visible.len(), 1, query_rows, key_length];
-    Tensor::from_data(TensorData::new(hidden, shape), device)
+    upload(hidden, shape, device)
 }
 
 /// See [`crate::ops::attention`].
@@ -149,7 +151,7 @@ pub fn weighed_attention(input: AttentionInput<'_>) -> Weighed {
     let mut weights: Vec<Vec<Vec<f32>>> =
         layout.queries().lengths().map(|queries| vec![Vec::new(); queries]).collect();
     let rows = over_buckets(input, |bucket, of_bucket| {
-        let mean: Vec<f32> = of_bucket.mean_dim(1).into_data().iter::<f32>().collect();
+        let mean: Vec<f32> = read(of_bucket.mean_dim(1)).unwrap_or_else(|error| panic!("{error}"));
         let segments = mean.chunks_exact(bucket.query_length * bucket.key_length);
         for (&segment, mean) in bucket.members.iter().zip(segments) {
             let rows = mean.chunks_exact(bucket.key_length);

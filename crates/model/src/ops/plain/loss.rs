@@ -3,7 +3,7 @@
 use burn::tensor::Tensor;
 use burn::tensor::activation::log_softmax;
 
-use crate::ops::{Loss, Projection, indices, logits};
+use crate::ops::{Loss, Projection, indices, logits, read};
 
 /// The true class has probability `1 - smoothing`, and the others share the rest evenly.
 ///
@@ -36,7 +36,8 @@ pub fn projected_log_probabilities(
 ) -> Vec<f32> {
     let truth = indices(targets.iter().map(|&token| token as usize), &states.device());
     let all = log_softmax(logits(states, projection), 1);
-    all.gather(1, truth.reshape([targets.len(), 1])).into_data().iter::<f32>().collect()
+    let of_targets = all.gather(1, truth.reshape([targets.len(), 1]));
+    read(of_targets).unwrap_or_else(|error| panic!("{error}"))
 }
 
 /// See [`crate::ops::projected_loss`].

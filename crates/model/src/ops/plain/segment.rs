@@ -1,8 +1,8 @@
 //! Operations that turn the rows of each segment into fewer rows.
 
-use burn::tensor::{Bool, Device, Int, Tensor, TensorData};
+use burn::tensor::{Bool, Device, Int, Tensor};
 
-use crate::ops::indices;
+use crate::ops::{indices, upload};
 use crate::packed::Segments;
 
 /// The padded view of packed rows, for operations that need a rectangle.
@@ -34,10 +34,7 @@ impl Padding {
             longest,
             rows: indices(rows, device),
             restore: indices(restore, device),
-            absent: Tensor::from_data(
-                TensorData::new(absent, [segments.len(), longest, 1]),
-                device,
-            ),
+            absent: upload(absent, [segments.len(), longest, 1], device),
         }
     }
 
@@ -81,8 +78,7 @@ pub fn sum_over_segments(states: Tensor<2>, segments: &Segments, factors: &[f64]
         .zip(factors)
         .flat_map(|(length, &factor)| std::iter::repeat_n(factor as f32, length))
         .collect();
-    let weights = TensorData::new(weights, [segments.rows(), 1]);
-    let weights = Tensor::from_data(weights, &states.device());
+    let weights = upload(weights, [segments.rows(), 1], &states.device());
     crate::ops::weighted_sums(states, weights, segments, &crate::ops::Products::default())
 }
 
