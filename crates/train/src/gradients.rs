@@ -66,20 +66,26 @@ impl Gradients {
     }
 
     /// Adds the gradients of the other ranks; must be called before scaling. Many parameters are summed
-    /// at a time, because every sum synchronises the ranks.
+    /// at a time, because every sum synchronises the ranks and waits for the device.
     pub fn sum_over(&mut self, ranks: &dyn Ranks) -> Result<()> {
+        self.sum_in_pieces(ranks, AT_A_TIME)
+    }
+
+    /// [`Self::sum_over`], `at_a_time` values or a few more.
+    fn sum_in_pieces(&mut self, ranks: &dyn Ranks, at_a_time: usize) -> Result<()> {
         self.square = None;
         let mut rest = self.parts.as_mut_slice();
         while !rest.is_empty() {
-            let mut values: Vec<f32> = Vec::new();
-            let mut count = 0;
-            while count < rest.len() && values.len() < AT_A_TIME {
-                values.extend(ops::read(rest[count].clone())?);
+            let (mut count, mut size) = (0, 0);
+            while count < rest.len() && size < at_a_time {
+                size += rest[count].shape().num_elements();
                 count += 1;
             }
+            let piece = rest.split_off_mut(..count).unwrap_or_default();
+            let mut values = ops::read(Tensor::cat(piece.to_vec(), 0))?;
             ranks.sum(&mut values);
             let mut sums = values.as_slice();
-            for part in rest.split_off_mut(..count).unwrap_or_default() {
+            for part in piece {
                 let (own, after) = sums.split_at(part.shape().num_elements());
                 *part = ops::upload(own.to_vec(), [own.len()], &part.device());
                 sums = after;
@@ -165,4 +171,66 @@ pub(crate) fn learning(model: &Model) -> Vec<Parameter> {
 /// The number of trainable values of a network.
 pub fn learning_count(model: &Model) -> usize {
     learning(model).iter().map(|parameter| parameter.shape.iter().product::<usize>()).sum()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::RefCell;
+
+    use burn::tensor::Device;
+
+    use super::*;
+
+    /// Two ranks with the same gradients; notes how many values were summed at a time.
+    #[derive(Default)]
+    struct Twins(RefCell<Vec<usize>>);
+
+    impl Ranks for Twins {
+        fn rank(&self) -> usize {
+            0
+        }
+
+        fn count(&self) -> usize {
+            2
+        }
+
+        fn sum(&self, values: &mut [f32]) {
+            self.0.borrow_mut().push(values.len());
+            for value in values {
+                *value *= 2.0;
+            }
+        }
+
+        fn sum_wide(&self, values: &mut [f64]) {
+            for value in values {
+                *value *= 2.0;
+            }
+        }
+
+        fn wait(&self) {}
+
+        fn abort(&self, _code: u8) -> ! {
+            unreachable!("no test aborts")
+        }
+    }
+
+    fn gradients() -> Gradients {
+        let part = |values: &[f32]| Tensor::from_floats(values, &Device::flex());
+        let parts = vec![part(&[1.0, 2.0]), part(&[3.0]), part(&[4.0, 5.0, 6.0]), part(&[7.0])];
+        Gradients { parts, factor: 1.0, square: Some(9.0) }
+    }
+
+    #[test]
+    fn parameters_are_summed_several_at_a_time() {
+        for (at_a_time, pieces) in [(1, vec![2, 1, 3, 1]), (3, vec![3, 3, 1]), (100, vec![7])] {
+            let (mut ours, twins) = (gradients(), Twins::default());
+            ours.sum_in_pieces(&twins, at_a_time).unwrap();
+            assert_eq!(*twins.0.borrow(), pieces);
+            let values: Vec<f32> =
+                ours.parts.iter().flat_map(|part| ops::read(part.clone()).unwrap()).collect();
+            assert_eq!(values, [2.0, 4.0, 6.0, 8.0, 10.0, 12.0, 14.0]);
+            let square: f64 = values.iter().map(|&value| f64::from(value).powi(2)).sum();
+            assert!((ours.norm().unwrap() - square.sqrt()).abs() < 1e-6);
+        }
+    }
 }
