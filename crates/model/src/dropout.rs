@@ -1,10 +1,14 @@
 //! Dropout whose masks depend only on a key and a position, never on threads or earlier calls.
 
-use burn::tensor::Tensor;
+use burn::tensor::{Device, Int, Tensor};
 
 use crate::addition::Part;
+use crate::device::is_cpu;
 use crate::ops::upload;
 use crate::random;
+
+/// The places of a mask that are moved in one integer.
+const BITS: usize = i32::BITS as usize;
 
 /// The dropout of one forward pass.
 ///
@@ -74,14 +78,43 @@ impl DropoutMask {
 
     /// Applies the mask.
     pub fn apply(self, x: Tensor<2>) -> Tensor<2> {
-        let [rows, width] = x.dims();
-        x.clone() * upload(self.factors(rows * width), [rows, width], &x.device())
+        let shape = x.dims();
+        let device = x.device();
+        let factors = if is_cpu(&device) {
+            upload(self.factors(shape[0] * shape[1]), shape, &device)
+        } else {
+            self.factors_from_bits(shape, &device)
+        };
+        x * factors
+    }
+
+    /// The factors, of which only a bit each is moved to the device.
+    fn factors_from_bits(self, [rows, width]: [usize; 2], device: &Device) -> Tensor<2> {
+        let count = rows * width;
+        if count == 0 {
+            return Tensor::zeros([rows, width], device);
+        }
+        let words: Vec<i32> = (0..count.div_ceil(BITS))
+            .map(|word| {
+                let places = word * BITS..count.min((word + 1) * BITS);
+                let bit = |i| i32::from(self.factor(i) > 0.0) << (i % BITS);
+                places.map(bit).fold(0, |bits, bit| bits | bit)
+            })
+            .collect();
+        let shape = [words.len(), 1];
+        let words: Tensor<2, Int> = upload(words, shape, device);
+        let places = Tensor::<1, Int>::arange(0..BITS as i64, device).unsqueeze();
+        // The sign fills up from the left, but only the lowest bit is kept.
+        let bits = words.bitwise_right_shift(places).bitwise_and_scalar(1);
+        let factors: Tensor<1> = bits.float().flatten(0, 1) * self.keep;
+        factors.narrow(0, 0, count).reshape([rows, width])
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::ops::read;
 
     #[test]
     fn drops_the_given_share_and_keeps_the_mean() {
@@ -91,6 +124,18 @@ mod tests {
         let mean = factors.iter().sum::<f32>() / 1e5;
         assert!((zeros - 0.3).abs() < 0.01, "{zeros}");
         assert!((mean - 1.0).abs() < 0.01, "{mean}");
+    }
+
+    #[test]
+    fn bits_expand_to_the_same_factors() {
+        for [rows, width] in [[1, 1], [3, 5], [4, 8], [7, 100], [0, 3]] {
+            let mask = Dropout::new(0.3, 9).next_mask(Part::Base).unwrap();
+            let expanded = mask.factors_from_bits([rows, width], &Device::flex());
+            assert_eq!(expanded.dims(), [rows, width]);
+            let bits =
+                |factors: Vec<f32>| factors.into_iter().map(f32::to_bits).collect::<Vec<_>>();
+            assert_eq!(bits(read(expanded).unwrap()), bits(mask.factors(rows * width)));
+        }
     }
 
     #[test]

@@ -1,9 +1,9 @@
 //! Embeddings of tokens and positions.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use burn::module::{Module, Param};
-use burn::tensor::{Float, Tensor};
+use burn::tensor::{Device, Float, Tensor};
 
 use crate::ModelConfig;
 use crate::addition::Part;
@@ -75,14 +75,47 @@ impl TokenEmbedding {
             let there: Vec<f32> = tokens.iter().map(|t| f32::from(t.is_some())).collect();
             embedded = embedded * upload::<2, Float, _>(there, [tokens.len(), 1], &device);
         }
-        let table = self.positions.table(furthest + 1, width);
-        let table: Tensor<2> = upload(table, [furthest + 1, width], &device);
-        let embedded = embedded + table.select(0, indices(places, &device));
+        let table = position_table(self.positions, furthest + 1, width, &device);
+        let places = indices(places, &table.device());
+        let embedded = embedded + table.select(0, places);
         match dropout.next_mask(Part::Base) {
             Some(mask) => mask.apply(embedded),
             None => embedded,
         }
     }
+}
+
+/// The vectors of at least the first `places` positions, as a constant on this device.
+///
+/// A device gets a table once; a longer one replaces it.
+///
+/// # Shapes
+/// - result: `[places or more, width]`
+fn position_table(positions: Positions, places: usize, width: usize, device: &Device) -> Tensor<2> {
+    /// No sentence is longer than a few hundred tokens; a table for one that is need not stay.
+    const MOST_KEPT: usize = 4096;
+    static TABLES: Mutex<Vec<(Positions, Device, Tensor<2>)>> = Mutex::new(Vec::new());
+    let device = device.clone().without_autodiff();
+    let make = |places| upload(positions.table(places, width), [places, width], &device);
+    if places > MOST_KEPT {
+        return make(places);
+    }
+    // Nothing is half done if a thread panics while it holds the lock.
+    let mut tables = TABLES.lock().unwrap_or_else(PoisonError::into_inner);
+    let is_ours = |(of, on, table): &(Positions, Device, Tensor<2>)| {
+        *of == positions && *on == device && table.dims()[1] == width
+    };
+    let found = tables.iter().position(is_ours);
+    if let Some(found) = found {
+        let (_, _, table) = &tables[found];
+        if table.dims()[0] >= places {
+            return table.clone();
+        }
+        tables.swap_remove(found);
+    }
+    let table = make(places.next_power_of_two().max(64));
+    tables.push((positions, device.clone(), table.clone()));
+    table
 }
 
 /// A learned vector per position; position `i` has row `i + 1`, and row 0 is never used.
