@@ -169,13 +169,8 @@ impl BenchReport {
 }
 
 impl BenchSettings {
-    /// One worker per core; a device is one worker.
     fn start_workers(&self) -> anyhow::Result<GradientWorkers> {
-        let count = match self.device {
-            DeviceKind::Cpu => self.workers,
-            _ => self.workers.or(Some(1)),
-        };
-        Ok(GradientWorkers::new(count)?)
+        Ok(GradientWorkers::new(self.workers, &self.device.open()?)?)
     }
 
     /// Measures one network.

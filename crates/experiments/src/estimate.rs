@@ -99,7 +99,7 @@ impl Estimate {
             .collect();
 
         // The largest micro-batches, one per worker: no update needs more memory.
-        let workers = GradientWorkers::new(workers)?;
+        let workers = GradientWorkers::new(workers, device)?;
         sizes.sort_by_key(|(size, _)| std::cmp::Reverse(*size));
         let largest = sizes.iter().take(workers.count().min(recipe.batches.per_update));
         let batches: Vec<_> = largest.map(|(_, planned)| sampler.build(planned)).collect();

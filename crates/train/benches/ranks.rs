@@ -124,7 +124,8 @@ fn row(choices: &Choices, workers: usize) {
     let vocabulary = if choices.size == ModelSize::Base { 19_804 } else { 8_000 };
     let config = Preset::Grouping.config(choices.size, vocabulary, vocabulary, 1);
     let mut model = config.init(1, &Device::flex().autodiff()).expect("a preset makes sense");
-    let workers = GradientWorkers::new(Some(workers)).expect("threads can be started");
+    let workers =
+        GradientWorkers::new(Some(workers), &model.device()).expect("threads can be started");
     let batches: Vec<Batch> =
         (0..choices.batches).map(|place| batch(&config, choices.sentences, place as u64)).collect();
     let places = batches.iter().enumerate().skip(ranks.rank()).step_by(ranks.count());

@@ -208,7 +208,7 @@ fn row(choices: &Choices) {
     if choices.trained == [Trained::Context] {
         model = model.with_frozen_base();
     }
-    let workers = GradientWorkers::new(None).expect("threads can be started");
+    let workers = GradientWorkers::new(None, &model.device()).expect("threads can be started");
     let batches: Vec<Batch> = (0..workers.count())
         .map(|worker| batch(&config, choices.sentences, worker as u64))
         .collect();

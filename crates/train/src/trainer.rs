@@ -31,7 +31,7 @@ const MAX_SKIPPED: u64 = 10;
 /// How a run is executed; these options do not affect what is learned, except for `from` and
 /// rounding.
 pub struct Options {
-    /// Workers of this process; one per core if absent.
+    /// Workers of this process; if absent, one per core, or one on another device than the CPU.
     pub workers: Option<usize>,
     /// Resumes even if the recipe or the data are not those that the run was started with.
     pub force: bool,
@@ -135,7 +135,7 @@ impl Training {
         Ok(Self {
             updates: Updates::new(sampler, languages, &mut state.position),
             valid,
-            workers: GradientWorkers::new(options.workers)?,
+            workers: GradientWorkers::new(options.workers, &device)?,
             recipe,
             model,
             adam,

@@ -1,10 +1,11 @@
-//! One update: the gradients of several micro-batches, computed by one worker per core.
+//! One update: the gradients of several micro-batches, computed by several workers.
 
 use abridge_base::Workers;
 use abridge_machine::allocator::keep_freed_memory;
+use abridge_model::device::is_cpu;
 use abridge_model::ops::{ProductPrecision, Products};
 use abridge_model::{Batch, Dropout, Model, random};
-use burn::tensor::Tensor;
+use burn::tensor::{Device, Tensor};
 
 use crate::gradients::Gradients;
 use crate::ranks::Ranks;
@@ -24,7 +25,7 @@ pub struct Accumulated {
     pub tokens: usize,
 }
 
-/// Computes gradients with one worker per core.
+/// Computes the gradients of several micro-batches at once.
 ///
 /// Gradients are summed in the order of the micro-batches, so the number of workers changes only
 /// rounding inside the engine.
@@ -51,11 +52,13 @@ pub struct UpdateSettings {
 }
 
 impl GradientWorkers {
-    /// Starts `count` workers, or one per core.
-    pub fn new(count: Option<usize>) -> Result<Self> {
+    /// Starts `count` workers. By default there is one per core, because an operation on the CPU uses
+    /// one thread, and one on another device, which is busy with one micro-batch.
+    pub fn new(count: Option<usize>, device: &Device) -> Result<Self> {
         keep_freed_memory();
-        let cores = std::thread::available_parallelism().map_or(1, usize::from);
-        Ok(Self { workers: Workers::new(count.unwrap_or(cores), "worker")? })
+        let cores = || std::thread::available_parallelism().map_or(1, usize::from);
+        let count = count.unwrap_or_else(|| if is_cpu(device) { cores() } else { 1 });
+        Ok(Self { workers: Workers::new(count, "worker")? })
     }
 
     /// The number of workers.

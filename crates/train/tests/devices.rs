@@ -8,7 +8,7 @@ mod common;
 use std::path::Path;
 
 use abridge_model::DeviceKind;
-use abridge_train::Event;
+use abridge_train::{Event, GradientWorkers};
 use common::{data, go_on, one_worker, open_on, recipe};
 
 /// Trains 10 updates on the first device and 10 more on the second; returns both validation losses.
@@ -42,5 +42,17 @@ fn a_run_continues_on_another_device() {
             let off = (ours - expected).abs() / expected;
             assert!(off < 1e-4, "{name}: {ours} against {expected}, off by {off:e}");
         }
+    }
+}
+
+#[test]
+fn a_device_has_one_worker_and_the_processor_one_per_core() {
+    let cores = std::thread::available_parallelism().unwrap().get();
+    let under_test = DeviceKind::under_test();
+    let expected = if under_test == DeviceKind::Cpu { cores } else { 1 };
+    let device = under_test.open().unwrap();
+    for device in [device.clone(), device.autodiff()] {
+        assert_eq!(GradientWorkers::new(None, &device).unwrap().count(), expected);
+        assert_eq!(GradientWorkers::new(Some(3), &device).unwrap().count(), 3);
     }
 }

@@ -36,7 +36,7 @@ fn batch(model: &Model) -> Batch {
 fn gradients(model: &Model, batch: &Batch, precision: ProductPrecision) -> Accumulated {
     let (train, smoothing, dropout) = (Trained::All, 0.1, 0.1);
     let settings = UpdateSettings { smoothing, dropout, train, seed: 1, update: 1, precision };
-    GradientWorkers::new(Some(1))
+    GradientWorkers::new(Some(1), &Device::flex())
         .unwrap()
         .accumulate(model, std::slice::from_ref(batch), settings)
         .unwrap()

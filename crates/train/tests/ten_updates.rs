@@ -59,9 +59,9 @@ fn check(together: bool, workers: usize) {
     let schedule = Schedule { peak, warm_up, cool_down: None };
     let decay = AdamConfig { weight_decay: number("weight_decay"), ..AdamConfig::default() };
     let mut adam = Adam::new(decay);
-    let workers = GradientWorkers::new(Some(workers)).unwrap();
     let batches = batches(together);
     let mut model = model();
+    let workers = GradientWorkers::new(Some(workers), &model.device()).unwrap();
     let settings = |update| UpdateSettings {
         smoothing: 0.1,
         dropout: 0.0,

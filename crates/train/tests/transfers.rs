@@ -14,7 +14,7 @@ fn an_update_reads_once() {
         let config = preset.config(ModelSize::Tiny, 300, 300, context);
         let mut model = config.init(1, &device).unwrap();
         let batches = [1, 2].map(|seed| synthetic::batch(&config, 12, seed));
-        let workers = GradientWorkers::new(Some(1)).unwrap();
+        let workers = GradientWorkers::new(Some(1), &device).unwrap();
         let mut adam = Adam::new(AdamConfig::default());
         for update in 1..=3 {
             let settings = UpdateSettings {

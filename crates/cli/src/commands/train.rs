@@ -57,7 +57,8 @@ pub struct Train {
     /// Resumes even if the recipe or the data have changed since the run was started.
     #[arg(long)]
     force: bool,
-    /// Workers, each with a micro-batch on one core; one per core by default.
+    /// Workers, each with a micro-batch; by default one per core, or one on another device than the
+    /// CPU.
     #[arg(long, value_name = "COUNT")]
     workers: Option<usize>,
     /// Where to compute.
