@@ -71,8 +71,11 @@ pub fn guarded(command: impl FnOnce() -> ExitCode) -> ExitCode {
         .unwrap_or_else(|_| ExitCode::from(Kind::Bug.exit_code()))
 }
 
-/// Reports a panic as a bug, with what to do about it.
+/// Reports a panic as a bug, with what to do about it, unless a device failed: that becomes an error.
 fn describe(panic: &PanicHookInfo<'_>) {
+    if abridge_model::device::is_guarded() {
+        return;
+    }
     let what = panic.payload_as_str().unwrap_or("no message");
     let place = panic.location().map(ToString::to_string).unwrap_or_default();
     tell!(

@@ -74,7 +74,7 @@ impl Estimate {
         from: Option<&Path>,
     ) -> anyhow::Result<Self> {
         let data = PreparedDirectory::open(data)?;
-        let first = Beginning::of(recipe, &data, from)?;
+        let first = Beginning::of(recipe, &data, from, device)?;
         let config = &first.config;
         let (model, _) = first.model(recipe, &device.clone().autodiff())?;
         let mut sampler = recipe.sampler(&data, config)?;

@@ -1,12 +1,41 @@
 //! Where a network runs: the CPU by default, an accelerator by name.
 
+use std::cell::Cell;
 use std::fmt;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::str::FromStr;
 use std::sync::{Mutex, PoisonError};
 
 use burn::tensor::Device;
 
 use crate::{Error, Result};
+
+thread_local! {
+    static IS_GUARDED: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Does work on a device. If the engine panics because the device has failed, that is an error: it has
+/// no other way to report it. On the CPU a panic is a bug, and is left alone.
+pub fn guarded<T>(device: &Device, work: impl FnOnce() -> T) -> Result<T> {
+    if is_cpu(device) { Ok(work()) } else { caught(work) }
+}
+
+/// Whether a panic of this thread becomes an error, so that it need not be reported as a bug.
+pub fn is_guarded() -> bool {
+    IS_GUARDED.get()
+}
+
+fn caught<T>(work: impl FnOnce() -> T) -> Result<T> {
+    let before = IS_GUARDED.replace(true);
+    // What a panic leaves half done is dropped: after this error a run ends.
+    let result = catch_unwind(AssertUnwindSafe(work));
+    IS_GUARDED.set(before);
+    result.map_err(|panic| {
+        let text = panic.downcast_ref::<String>().map(String::as_str);
+        let text = text.or_else(|| panic.downcast_ref::<&str>().copied());
+        Error::failed_device(text.unwrap_or("no reason given"))
+    })
+}
 
 /// A kind of device. All but the CPU are cargo features of the same name.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -212,6 +241,22 @@ mod tests {
     #[test]
     fn the_cpu_is_always_available() {
         assert!("cpu".parse::<DeviceKind>().unwrap().open().is_ok());
+    }
+
+    #[test]
+    fn a_panic_of_a_device_is_an_error_with_a_remedy() {
+        let error = caught(|| panic!("out of\n  memory: {} bytes", 7)).err().unwrap().to_string();
+        assert!(error.starts_with("the device failed: out of memory: 7 bytes; "), "{error}");
+        assert!(error.contains("batches.max_tokens") && error.contains("--device"), "{error}");
+        assert!(!is_guarded());
+        assert!(caught(is_guarded).unwrap());
+        assert_eq!(guarded(&Device::flex(), || 3).unwrap(), 3);
+    }
+
+    #[test]
+    #[should_panic(expected = "a bug")]
+    fn a_panic_on_the_cpu_stays_one() {
+        let _ = guarded(&Device::flex(), || panic!("a bug"));
     }
 
     #[test]

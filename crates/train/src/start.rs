@@ -11,6 +11,7 @@ use abridge_corpus::Tokenizer;
 use abridge_corpus::prepare::PreparedDirectory;
 use abridge_corpus::store::Side;
 use abridge_model::config::Context;
+use abridge_model::device::is_cpu;
 use abridge_model::weights::ModelDirectory;
 use abridge_model::{Model, ModelConfig};
 use burn::tensor::Device;
@@ -29,14 +30,22 @@ pub struct Beginning {
 
 impl Beginning {
     /// Determines the network and checks that it can be trained here; reads no weights yet.
-    pub fn of(recipe: &TrainRecipe, data: &PreparedDirectory, from: Option<&Path>) -> Result<Self> {
+    pub fn of(
+        recipe: &TrainRecipe,
+        data: &PreparedDirectory,
+        from: Option<&Path>,
+        device: &Device,
+    ) -> Result<Self> {
         let start = from.map(|from| Start::open(from, data)).transpose()?;
         let vocabularies = &data.manifest().vocabularies;
         let config = match &start {
             Some(start) => start.config(recipe)?,
             None => recipe.config(vocabularies.source, vocabularies.target)?,
         };
-        check_memory(&config)?;
+        // The engine does not tell how much memory another device has.
+        if is_cpu(device) {
+            check_memory(&config)?;
+        }
         if config.shared_embeddings {
             check_joint(data)?;
         }

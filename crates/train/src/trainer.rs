@@ -8,6 +8,7 @@ use std::time::Instant;
 
 use abridge_corpus::prepare::PreparedDirectory;
 use abridge_corpus::store::Side;
+use abridge_model::device::guarded;
 use abridge_model::{Batch, Model};
 use burn::module::Module;
 use burn::tensor::Device;
@@ -89,7 +90,7 @@ impl Training {
         options: Options,
     ) -> Result<Self> {
         let data = PreparedDirectory::open(paths.data)?;
-        let first = Beginning::of(&recipe, &data, options.from.as_deref())?;
+        let first = Beginning::of(&recipe, &data, options.from.as_deref(), device)?;
         let config = first.config.clone();
         let sampler = recipe.sampler(&data, &config)?;
         let corpora: Vec<String> = sampler.names().map(str::to_owned).collect();
@@ -281,7 +282,9 @@ impl Training {
         }
         self.state.skipped_in_a_row = 0;
         let rate = optimisation.schedule.rate(update);
-        self.model = self.adam.step(self.model.clone(), sum.gradients, rate);
+        let device = self.model.device();
+        let step = || self.adam.step(self.model.clone(), sum.gradients, rate);
+        self.model = guarded(&device, step)?;
         let per_token = PerToken::new(sum.loss, sum.likelihood, sum.tokens as f64);
         Ok(Event::Updated {
             update,
@@ -303,7 +306,9 @@ impl Training {
     fn validate(&mut self, watch: &mut dyn FnMut(&Event)) -> Result<()> {
         let model = self.model.valid();
         let smoothing = self.recipe.optimisation.label_smoothing;
-        let losses = validation::losses(&model, &self.valid, smoothing, &*self.options.ranks)?;
+        let losses = guarded(&model.device(), || {
+            validation::losses(&model, &self.valid, smoothing, &*self.options.ranks)
+        })??;
         let PerToken { loss, perplexity } = losses.deciding;
         let rounded = (loss * 1000.0).round() / 1000.0;
         let update = self.state.update;
@@ -339,7 +344,8 @@ impl Training {
         if self.directory.is_none() {
             return;
         }
-        let saved = self.checkpoints.save(&self.model, &self.adam, &self.state);
+        let save = || self.checkpoints.save(&self.model, &self.adam, &self.state);
+        let saved = guarded(&self.model.device(), save).unwrap_or_else(|error| Err(error.into()));
         self.is_saved = saved.is_ok();
         if self.state.best_update == self.state.update {
             let best = self.state.best_loss.is_some() && !self.is_saved;

@@ -2,7 +2,7 @@
 
 use abridge_base::Workers;
 use abridge_machine::allocator::keep_freed_memory;
-use abridge_model::device::is_cpu;
+use abridge_model::device::{guarded, is_cpu};
 use abridge_model::ops::{ProductPrecision, Products};
 use abridge_model::{Batch, Dropout, Model, random};
 use burn::tensor::{Device, Tensor};
@@ -90,14 +90,25 @@ impl GradientWorkers {
         batches: &[(usize, &Batch)],
         settings: UpdateSettings,
     ) -> Result<Accumulated> {
+        let device = model.device();
+        guarded(&device, || self.sum_on(&device, model, batches, settings))?
+    }
+
+    fn sum_on(
+        &self,
+        device: &Device,
+        model: &Model,
+        batches: &[(usize, &Batch)],
+        settings: UpdateSettings,
+    ) -> Result<Accumulated> {
         let model = model.with_products(&Products::of_precision(settings.precision));
         let mut sum: Option<Gradients> = None;
         let (mut losses, mut likelihoods, mut tokens) = (Vec::new(), Vec::new(), 0);
         // As many at a time as there are workers, so that no more gradients are held in memory.
         for chunk in batches.chunks(self.count()) {
-            let parts = self
-                .workers
-                .run(chunk.to_vec(), |(place, batch)| one(&model, batch, place, settings))?;
+            let parts = self.workers.run(chunk.to_vec(), |(place, batch)| {
+                guarded(device, || one(&model, batch, place, settings))?
+            })?;
             for part in parts {
                 losses.push(part.loss);
                 likelihoods.push(part.likelihood);
