@@ -225,10 +225,14 @@ impl FromStr for DeviceKind {
 
     fn from_str(name: &str) -> Result<Self> {
         Self::ALL.into_iter().find(|kind| kind.name() == name).ok_or_else(|| {
+            let here = Self::built_in().map(|kind| match kind.describe() {
+                Ok(found) => format!("{kind} ({found})"),
+                Err(_) => format!("{kind} (none found on this machine)"),
+            });
             Error::Device(format!(
                 "there is no device \"{name}\"; choose one of {}; this build has {}",
                 Self::ALL.map(Self::name).join(", "),
-                Self::built_in().map(Self::name).collect::<Vec<_>>().join(", ")
+                here.collect::<Vec<_>>().join(", ")
             ))
         })
     }
@@ -264,6 +268,7 @@ mod tests {
     fn a_device_that_is_not_compiled_in_says_how_to_get_it() {
         let error = "cuda".parse::<DeviceKind>().unwrap().open().unwrap_err().to_string();
         assert!(error.contains("--features cuda"), "{error}");
-        assert!("gpu".parse::<DeviceKind>().unwrap_err().to_string().contains("vulkan"));
+        let error = "gpu".parse::<DeviceKind>().unwrap_err().to_string();
+        assert!(error.contains("vulkan") && error.contains("cpu (the processor)"), "{error}");
     }
 }

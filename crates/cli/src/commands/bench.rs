@@ -56,7 +56,7 @@ pub struct Bench {
     /// Training workers; by default one per core, or one on an accelerator.
     #[arg(long, value_name = "COUNT")]
     workers: Option<usize>,
-    /// Where to compute.
+    /// Where to compute; `abridge --version --verbose` lists what this machine has.
     #[arg(long, default_value = "cpu", value_parser = super::parse::<DeviceKind>)]
     device: DeviceKind,
     /// Writes the measurements and a description of the machine to FILE, as JSON.

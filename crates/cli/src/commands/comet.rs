@@ -22,7 +22,7 @@ pub struct CometArguments {
     #[arg(long, default_value_t = 0, value_name = "N", requires = "comet")]
     comet_context: usize,
 
-    /// Where COMET computes
+    /// Where COMET computes; `abridge --version --verbose` lists what this machine has
     #[arg(long, default_value = "cpu", value_parser = super::parse::<DeviceKind>)]
     device: DeviceKind,
 }

@@ -42,7 +42,7 @@ pub struct Compare {
     /// Prints one JSON object per sentence.
     #[arg(long)]
     json: bool,
-    /// Where to compute.
+    /// Where to compute; `abridge --version --verbose` lists what this machine has.
     #[arg(long, default_value = "cpu", value_parser = super::parse::<DeviceKind>)]
     device: DeviceKind,
     /// No progress bar and no notes.

@@ -66,7 +66,7 @@ pub struct Cxmi {
     /// Prints one JSON object, with every sentence, instead of tables.
     #[arg(long)]
     json: bool,
-    /// Where to compute.
+    /// Where to compute; `abridge --version --verbose` lists what this machine has.
     #[arg(long, default_value = "cpu", value_parser = super::parse::<DeviceKind>)]
     device: DeviceKind,
     /// No progress bar.

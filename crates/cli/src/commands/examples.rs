@@ -61,7 +61,7 @@ pub struct Examples {
     /// Prints one JSON object instead of text.
     #[arg(long)]
     json: bool,
-    /// Where to compute.
+    /// Where to compute; `abridge --version --verbose` lists what this machine has.
     #[arg(long, default_value = "cpu", value_parser = super::parse::<DeviceKind>)]
     device: DeviceKind,
     /// No progress bar.

@@ -69,7 +69,8 @@ pub struct Import {
     /// The model directory to write.
     #[arg(long, short, alias = "out", value_name = "DIR")]
     output: PathBuf,
-    /// Where to compute a trial run of the imported model.
+    /// Where to compute a trial run of the imported model; `abridge --version --verbose` lists what
+    /// this machine has.
     #[arg(long, default_value = "cpu", value_parser = super::parse::<DeviceKind>)]
     device: DeviceKind,
 }

@@ -61,7 +61,7 @@ pub struct Inspect {
     /// Counts over the whole input how groups are used, instead of showing sentences.
     #[arg(long, conflicts_with_all = ["svg", "png", "html", "target", "sentences"])]
     statistics: bool,
-    /// Where to compute.
+    /// Where to compute; `abridge --version --verbose` lists what this machine has.
     #[arg(long, default_value = "cpu", value_parser = super::parse::<DeviceKind>)]
     device: DeviceKind,
 }

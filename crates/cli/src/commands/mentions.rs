@@ -71,7 +71,7 @@ pub struct Mentions {
     /// Replaces files of these names.
     #[arg(long)]
     force: bool,
-    /// Where to compute.
+    /// Where to compute; `abridge --version --verbose` lists what this machine has.
     #[arg(long, default_value = "cpu", value_parser = super::parse::<DeviceKind>)]
     device: DeviceKind,
     /// No progress bar.

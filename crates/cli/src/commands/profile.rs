@@ -71,7 +71,8 @@ pub struct Profile {
     /// png adds memory.png and time.png.
     #[arg(long, short, alias = "out", value_name = "DIR")]
     output: Option<PathBuf>,
-    /// Where to compute. Only CPU memory is counted.
+    /// Where to compute; `abridge --version --verbose` lists what this machine has. Only CPU memory is
+    /// counted.
     #[arg(long, default_value = "cpu", value_parser = super::parse::<DeviceKind>)]
     device: DeviceKind,
 }

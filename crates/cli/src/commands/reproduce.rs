@@ -100,7 +100,7 @@ pub struct Reproduce {
     /// Training workers; one per core by default.
     #[arg(long, value_name = "COUNT")]
     workers: Option<usize>,
-    /// Where to compute.
+    /// Where to compute; `abridge --version --verbose` lists what this machine has.
     #[arg(long, default_value = "cpu", value_parser = super::parse::<DeviceKind>)]
     device: DeviceKind,
     /// Prints only the table.

@@ -47,7 +47,7 @@ pub struct ScoreArguments {
     /// Threads; one per core by default.
     #[arg(long, value_name = "N")]
     threads: Option<usize>,
-    /// Where to compute.
+    /// Where to compute; `abridge --version --verbose` lists what this machine has.
     #[arg(long, default_value = "cpu", value_parser = super::parse::<DeviceKind>)]
     device: DeviceKind,
     /// No progress bar and no summary.

@@ -74,7 +74,7 @@ pub struct Serve {
     /// Where sessions live: "memory", or redis://… to share them between replicas.
     #[arg(long, env = "ABRIDGE_SESSIONS", value_name = "PLACE", default_value = "memory")]
     sessions: String,
-    /// Where to compute.
+    /// Where to compute; `abridge --version --verbose` lists what this machine has.
     #[arg(long, default_value = "cpu", value_parser = super::parse::<DeviceKind>)]
     device: DeviceKind,
     #[command(flatten)]

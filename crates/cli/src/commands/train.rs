@@ -61,7 +61,7 @@ pub struct Train {
     /// CPU.
     #[arg(long, value_name = "COUNT")]
     workers: Option<usize>,
-    /// Where to compute.
+    /// Where to compute; `abridge --version --verbose` lists what this machine has.
     #[arg(long, default_value = "cpu", value_parser = super::parse::<DeviceKind>)]
     device: DeviceKind,
     /// Prints what would be trained, tries one update, and trains nothing.

@@ -103,7 +103,7 @@ pub struct Contrast {
     /// Prints one JSON object instead of the table.
     #[arg(long)]
     json: bool,
-    /// Where to compute.
+    /// Where to compute; `abridge --version --verbose` lists what this machine has.
     #[arg(long, default_value = "cpu", value_parser = super::parse::<DeviceKind>)]
     device: DeviceKind,
     /// No progress bar.
