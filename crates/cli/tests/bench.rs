@@ -37,9 +37,14 @@ fn every_network_is_trained_and_translated_with() {
         assert!(row["training_bytes"].as_f64().unwrap() > least, "{row}");
     }
     assert_eq!(report["machine"]["device"], "cpu");
+    assert_eq!(report["machine"]["device_name"], "the processor");
+    // The processor has no memory of its own.
+    assert!(rows.iter().all(|row| row["device_bytes"].is_null()), "{rows:?}");
     assert_eq!(report["workers"], 1);
     let table = String::from_utf8(output.stdout).unwrap();
     assert_eq!(table.lines().filter(|line| line.starts_with("| tiny | ")).count(), 3, "{table}");
+    assert!(table.contains("on cpu (the processor)"), "{table}");
+    assert!(table.contains("| host peak MiB | device MiB |"), "{table}");
 }
 
 #[test]

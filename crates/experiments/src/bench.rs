@@ -60,16 +60,18 @@ pub struct Machine {
     pub memory: Option<u64>,
     /// Operating system and architecture.
     pub system: String,
-    /// The device that computed.
+    /// The kind of the device that computed.
     pub device: String,
+    /// What it calls itself, such as the name of a card.
+    pub device_name: String,
 }
 
 impl Machine {
     /// This machine.
-    pub fn here(device: DeviceKind) -> Self {
+    pub fn here(device: DeviceKind) -> anyhow::Result<Self> {
         let cpuinfo = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
         let name = cpuinfo.lines().find_map(|line| line.strip_prefix("model name"));
-        Self {
+        Ok(Self {
             abridge: env!("CARGO_PKG_VERSION").to_owned(),
             processor: name.map(|name| name.trim_start_matches([' ', '\t', ':']).to_owned()),
             instructions: Instructions::here().to_string(),
@@ -78,7 +80,8 @@ impl Machine {
             memory: abridge_machine::memory::total().map(|bytes| bytes >> 20),
             system: format!("{} {}", std::env::consts::OS, std::env::consts::ARCH),
             device: device.to_string(),
-        }
+            device_name: device.describe()?,
+        })
     }
 }
 
@@ -99,6 +102,9 @@ pub struct BenchRow {
     pub training_tokens: f64,
     /// Peak bytes of main memory in training, including the network.
     pub training_bytes: usize,
+    /// What the engine held of the device's own memory after training, in bytes: about the peak, because
+    /// it keeps what it has freed for reuse. Absent for the CPU.
+    pub device_bytes: Option<u64>,
     /// Sentences per second in translation, one at a time.
     pub translation: f64,
 }
@@ -122,7 +128,7 @@ impl BenchReport {
     /// A report without rows.
     pub fn begin(settings: &BenchSettings) -> anyhow::Result<Self> {
         Ok(Self {
-            machine: Machine::here(settings.device),
+            machine: Machine::here(settings.device)?,
             precision: settings.precision.to_string(),
             workers: settings.start_workers()?.count(),
             sentences: settings.sentences,
@@ -132,11 +138,20 @@ impl BenchReport {
 
     /// As a Markdown table, with the machine above it.
     pub fn table(&self) -> String {
-        let Machine { abridge, processor, instructions, bf16, threads, memory, system, device } =
-            &self.machine;
+        let Machine {
+            abridge,
+            processor,
+            instructions,
+            bf16,
+            threads,
+            memory,
+            system,
+            device,
+            device_name,
+        } = &self.machine;
         let unknown = || "unknown".to_owned();
         let mut text = format!(
-            "abridge {abridge} on {device}; {}, {threads} threads, {instructions}{}, {} MiB, \
+            "abridge {abridge} on {device} ({device_name}); {}, {threads} threads, {instructions}{}, {} MiB, \
              {system}\ntraining in {}, {} workers with {} sentences each; translation with a beam \
              of 5, one sentence at a time\n\n",
             processor.clone().unwrap_or_else(unknown),
@@ -147,13 +162,14 @@ impl BenchReport {
             self.sentences,
         );
         text.push_str(
-            "| size | model | C | parameters | training sent./s | tgt tok/s | peak MiB | \
-             translation sent./s |\n| --- | --- | ---: | ---: | ---: | ---: | ---: | ---: |\n",
+            "| size | model | C | parameters | training sent./s | tgt tok/s | \
+             host peak MiB | device MiB | translation sent./s |\n\
+             | --- | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |\n",
         );
         for row in &self.rows {
             let _ = writeln!(
                 text,
-                "| {} | {} | {} | {:.1} M | {:.1} | {:.0} | {} | {:.1} |",
+                "| {} | {} | {} | {:.1} M | {:.1} | {:.0} | {} | {} | {:.1} |",
                 row.size,
                 row.preset,
                 row.context,
@@ -161,6 +177,7 @@ impl BenchReport {
                 row.training,
                 row.training_tokens,
                 row.training_bytes >> 20,
+                row.device_bytes.map_or_else(|| "–".to_owned(), |bytes| (bytes >> 20).to_string()),
                 row.translation,
             );
         }
@@ -184,11 +201,15 @@ impl BenchSettings {
         let vocabulary = if size == ModelSize::Base { 19_804 } else { 8_000 };
         let config = preset.config(size, vocabulary, vocabulary, context);
         config.check()?;
+        let device = self.device.open()?;
+        // What earlier networks have left.
+        device.memory_cleanup();
         let before = Counted.current();
         Counted.reset();
         let (seconds, sentences, tokens, parameters) = self.train(&config)?;
         let training_bytes = Counted.peak().saturating_sub(before);
-        let model = config.init(1, &self.device.open()?)?;
+        let device_bytes = device.memory_pool_usage().map(|usage| usage.bytes_reserved);
+        let model = config.init(1, &device)?;
         let settings = ProfileSettings { sentences: self.translated, ..ProfileSettings::default() };
         let point = profile(preset.name(), &model, &settings, &Counted)?;
         Ok(BenchRow {
@@ -199,13 +220,15 @@ impl BenchSettings {
             training: sentences as f64 / seconds,
             training_tokens: tokens as f64 / seconds,
             training_bytes,
+            device_bytes,
             translation: 1.0 / point.seconds,
         })
     }
 
     /// The seconds of the median update, its sentences and target tokens, and the parameters.
     fn train(&self, config: &ModelConfig) -> anyhow::Result<(f64, usize, usize, usize)> {
-        let mut model = config.init(1, &self.device.open()?.autodiff())?;
+        let device = self.device.open()?;
+        let mut model = config.init(1, &device.clone().autodiff())?;
         let parameters = model.num_params();
         let workers = self.start_workers()?;
         let batches: Vec<Batch> = (0..workers.count() as u64)
@@ -224,9 +247,10 @@ impl BenchSettings {
                 precision: self.precision,
             };
             let mut sum = workers.accumulate(&model, &batches, settings)?;
-            // Reads the gradients, so that the update is finished before the clock is read.
             sum.gradients.clip(0.1)?;
             model = adam.step(model, sum.gradients, 1e-4);
+            // The step of the optimiser has only been asked for; the clock waits for it.
+            device.sync()?;
             // The first update initialises the weights and compiles the device's kernels.
             if update > 0 {
                 seconds.push(start.elapsed().as_secs_f64());
