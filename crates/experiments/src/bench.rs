@@ -7,7 +7,7 @@ use std::time::Instant;
 
 use abridge_evaluate::profile::{ProfileSettings, profile};
 use abridge_machine::allocator::Counted;
-use abridge_model::ops::{Bf16Kind, Instructions, ProductPrecision};
+use abridge_model::ops::{Bf16Kind, Instructions, ProductPrecision, check_precision};
 use abridge_model::{Batch, DeviceKind, ModelConfig, ModelSize, Preset, synthetic};
 use abridge_train::{Adam, AdamConfig, GradientWorkers, Trained, UpdateSettings};
 use burn::module::Module;
@@ -127,6 +127,7 @@ pub struct BenchReport {
 impl BenchReport {
     /// A report without rows.
     pub fn begin(settings: &BenchSettings) -> anyhow::Result<Self> {
+        check_precision(settings.precision, &settings.device.open()?)?;
         Ok(Self {
             machine: Machine::here(settings.device)?,
             precision: settings.precision.to_string(),

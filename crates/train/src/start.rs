@@ -12,6 +12,7 @@ use abridge_corpus::prepare::PreparedDirectory;
 use abridge_corpus::store::Side;
 use abridge_model::config::Context;
 use abridge_model::device::is_cpu;
+use abridge_model::ops::check_precision;
 use abridge_model::weights::ModelDirectory;
 use abridge_model::{Model, ModelConfig};
 use burn::tensor::Device;
@@ -42,6 +43,7 @@ impl Beginning {
             Some(start) => start.config(recipe)?,
             None => recipe.config(vocabularies.source, vocabularies.target)?,
         };
+        check_precision(recipe.optimisation.precision, device)?;
         // The engine does not tell how much memory another device has.
         if is_cpu(device) {
             check_memory(&config)?;

@@ -17,11 +17,11 @@ mod transfers;
 
 use burn::tensor::{DType, Device, Tensor};
 
-use crate::Result;
 use crate::config::{Activation, Normaliser};
 use crate::device::is_cpu;
 use crate::dropout::DropoutMask;
 use crate::packed::Segments;
+use crate::{Error, Result};
 
 pub use abridge_machine::bf16::Kind as Bf16Kind;
 pub use abridge_machine::int8::Path as Int8Path;
@@ -49,6 +49,20 @@ pub(crate) fn runs_fused(device: &Device) -> bool {
     !cfg!(feature = "plain-operations") && is_cpu(device)
 }
 
+/// Fails if this device cannot multiply in this precision.
+pub fn check_precision(precision: ProductPrecision, device: &Device) -> Result<()> {
+    let dtype = match precision {
+        ProductPrecision::F32 => return Ok(()),
+        ProductPrecision::Bf16 => DType::BF16,
+    };
+    if runs_fused(device) || device.supports_dtype(dtype) {
+        return Ok(());
+    }
+    Err(Error::Device(format!(
+        "this device does not compute in {precision}; use the precision f32, or another --device"
+    )))
+}
+
 /// `activation(x W + b)`, or `x W + b`.
 ///
 /// # Shapes
@@ -64,7 +78,7 @@ pub fn linear(
     if is_fused(&x) {
         fused::linear(x, weight, bias, activation, products)
     } else {
-        plain::linear(x, weight, bias, activation)
+        plain::linear(x, weight, bias, activation, products.precision)
     }
 }
 
@@ -96,7 +110,7 @@ pub fn linear_again(
     if is_fused(&x) {
         fused::linear_again(product, x, weight, products)
     } else {
-        plain::linear(x, weight, bias, None)
+        plain::linear(x, weight, bias, None, products.precision)
     }
 }
 
@@ -314,7 +328,10 @@ pub fn projected_loss(
 /// - states: `[rows, width]`
 /// - result: `[rows, vocabulary]`
 pub fn logits(states: Tensor<2>, projection: Projection) -> Tensor<2> {
-    let logits = states.matmul(projection.weight.transpose());
+    // The fused operations never write out the logits of training, so these are f32.
+    let precision =
+        if is_fused(&states) { ProductPrecision::F32 } else { projection.products.precision };
+    let logits = plain::product(states, projection.weight.transpose(), precision);
     match projection.bias {
         Some(bias) => logits + bias.unsqueeze(),
         None => logits,

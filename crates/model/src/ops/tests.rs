@@ -4,8 +4,8 @@ use burn::tensor::{Device, Tensor, TensorData};
 use proptest::prelude::*;
 
 use super::{
-    AdamRates, AdamState, AttentionInput, AttentionLayout, Block, KeyValue, Norm, Products,
-    Projection, ResidualNorm, Weighed, fused, plain,
+    AdamRates, AdamState, AttentionInput, AttentionLayout, Block, KeyValue, Norm, ProductPrecision,
+    Products, Projection, ResidualNorm, Weighed, fused, plain,
 };
 use crate::addition::Part;
 use crate::config::{Activation, Normaliser};
@@ -73,7 +73,7 @@ proptest! {
         compare(
             &[[rows, inputs], [inputs, outputs], [1, outputs]],
             |x| fused::linear(x[0].clone(), x[1].clone(), vector(&x[2]), activation, &Products::default()),
-            |x| plain::linear(x[0].clone(), x[1].clone(), vector(&x[2]), activation),
+            |x| plain::linear(x[0].clone(), x[1].clone(), vector(&x[2]), activation, ProductPrecision::F32),
         );
     }
 
@@ -89,7 +89,7 @@ proptest! {
         };
         let twice = |x: &[Tensor<2>]| {
             let [x, weight, bias] = [x[0].clone(), x[1].clone(), x[2].clone()];
-            let project = |x| plain::linear(x, weight.clone(), vector(&bias), None);
+            let project = |x| plain::linear(x, weight.clone(), vector(&bias), None, ProductPrecision::F32);
             project(x.clone().detach()) * 2.0 + project(x)
         };
         compare(&[[rows, inputs], [inputs, outputs], [1, outputs]], again, twice);
@@ -245,6 +245,26 @@ fn normalised_scores_of_long_segments() {
         |x| fused::normalise(x[0].clone(), Some(&segments), Normaliser::Sparsemax),
         |x| plain::normalise_segments(x[0].clone(), &segments, Normaliser::Sparsemax),
     );
+}
+
+/// Large enough that the fused product rounds, too. It adds up in `f32`, while the engine's result is
+/// rounded once more: by 2^-9 of each value at most.
+#[test]
+fn rounded_products() {
+    let [x, weight] = [numbers::<2>(0, [128, 160]).inner(), numbers(1, [160, 96]).inner()];
+    let bias = Tensor::zeros([96], &Device::flex());
+    let bf16 = ProductPrecision::Bf16;
+    let fused =
+        fused::linear(x.clone(), weight.clone(), bias.clone(), None, &Products::of_precision(bf16));
+    let plain = plain::linear(x.clone(), weight.clone(), bias.clone(), None, bf16);
+    let exact = plain::linear(x, weight, bias, None, ProductPrecision::F32);
+    let [fused, plain, exact] = [fused, plain, exact].map(values);
+    let mut rounded = 0;
+    for (i, (plain, fused)) in plain.iter().zip(&fused).enumerate() {
+        assert!((plain - fused).abs() <= fused.abs() / 200.0 + 1e-4, "{i}: {plain} for {fused}");
+        rounded += usize::from(plain.to_bits() != exact[i].to_bits());
+    }
+    assert!(rounded > plain.len() / 2, "{rounded} of {}", plain.len());
 }
 
 #[test]

@@ -7,11 +7,11 @@ mod normalise;
 mod recurrence;
 mod segment;
 
-use burn::tensor::Tensor;
 use burn::tensor::activation::{gelu, relu, sigmoid, silu};
+use burn::tensor::{DType, Tensor};
 
 use super::kernels::activation::QUICK_GELU;
-use super::{AdamRates, AdamState, Norm, ResidualNorm};
+use super::{AdamRates, AdamState, Norm, ProductPrecision, ResidualNorm};
 use crate::config::Activation;
 use crate::dropout::DropoutMask;
 
@@ -21,14 +21,26 @@ pub use normalise::{normalise_rows, normalise_segments};
 pub use recurrence::{next_cell, recurrence};
 pub use segment::{concatenate_windows, max_over_segments, sum_over_segments, weighted_sums};
 
+/// A matrix product whose operands, and on this path also its result, are rounded; so is its gradient.
+pub fn product(a: Tensor<2>, b: Tensor<2>, precision: ProductPrecision) -> Tensor<2> {
+    match precision {
+        ProductPrecision::F32 => a.matmul(b),
+        ProductPrecision::Bf16 => {
+            let exact = a.dtype();
+            a.cast(DType::BF16).matmul(b.cast(DType::BF16)).cast(exact)
+        }
+    }
+}
+
 /// See [`super::linear`].
 pub fn linear(
     x: Tensor<2>,
     weight: Tensor<2>,
     bias: Tensor<1>,
     activation: Option<Activation>,
+    precision: ProductPrecision,
 ) -> Tensor<2> {
-    let y = x.matmul(weight) + bias.unsqueeze();
+    let y = product(x, weight, precision) + bias.unsqueeze();
     match activation {
         None => y,
         Some(Activation::Relu) => relu(y),
