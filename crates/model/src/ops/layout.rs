@@ -5,6 +5,7 @@ use std::sync::{Arc, OnceLock};
 
 use burn::tensor::Device;
 
+use super::buckets::{Size, waste};
 use super::plain::PaddedLayout;
 use crate::packed::Segments;
 
@@ -74,6 +75,17 @@ impl AttentionLayout {
     /// Whether each query sees its segment only up to its own position.
     pub fn is_causal(&self) -> bool {
         self.inner.causal
+    }
+
+    /// The share of padding in the rectangles of devices that attend over them.
+    pub fn waste(&self) -> f64 {
+        waste(&self.sizes())
+    }
+
+    pub(super) fn sizes(&self) -> Vec<Size> {
+        let keys = |blocks: &[Block]| blocks.iter().map(|block| block.rows.len()).sum();
+        let sizes = self.queries().lengths().zip(self.keys());
+        sizes.map(|(queries, blocks)| Size { queries, keys: keys(blocks) }).collect()
     }
 
     pub(super) fn padded(&self, device: &Device) -> &PaddedLayout {

@@ -6,6 +6,7 @@
 //! in
 //! `kernels`. [`is_fused`] chooses.
 
+mod buckets;
 mod fixed_attention;
 mod fused;
 pub(crate) mod kernels;

@@ -3,6 +3,7 @@
 use burn::tensor::activation::softmax;
 use burn::tensor::{Bool, Device, Int, Tensor};
 
+use crate::ops::buckets::{Size, in_buckets, rectangle};
 use crate::ops::{
     AttentionInput, AttentionLayout, Block, KeyValue, Weighed, indices, read, upload,
 };
@@ -36,30 +37,15 @@ struct Bucket {
     hidden: Option<Tensor<4, Bool>>,
 }
 
-/// A bucket takes a shorter segment only if that is at least this share of its longest.
-const MIN_FILL: f64 = 0.7;
-/// Buckets smaller than this cost more in calls than they save in padding.
-const MIN_BUCKET: usize = 8;
-
 impl PaddedLayout {
     pub fn new(layout: &AttentionLayout, device: &Device) -> Self {
         let (queries, keys, causal) = (layout.queries(), layout.keys(), layout.is_causal());
-        let key_lengths: Vec<usize> =
-            keys.iter().map(|blocks| blocks.iter().map(|block| block.rows.len()).sum()).collect();
-        let mut order: Vec<usize> =
-            (0..queries.len()).filter(|&i| key_lengths[i] > 0 && queries.length(i) > 0).collect();
-        order.sort_by_key(|&i| std::cmp::Reverse((key_lengths[i], queries.length(i))));
-
+        let sizes = layout.sizes();
         let mut buckets = Vec::new();
         let mut restore = vec![usize::MAX; queries.rows()];
         let mut padded_rows = 0;
-        let mut rest = order.as_slice();
-        while let Some(&longest) = rest.first() {
-            let enough = (key_lengths[longest] as f64 * MIN_FILL) as usize;
-            let fitting = rest.partition_point(|&i| key_lengths[i] >= enough);
-            let (members, later) = rest.split_at(fitting.max(MIN_BUCKET).min(rest.len()));
-            rest = later;
-            let bucket = Bucket::new(members, queries, keys, &key_lengths, causal, device);
+        for members in in_buckets(&sizes) {
+            let bucket = Bucket::new(&members, queries, keys, &sizes, causal, device);
             for (member, &segment) in members.iter().enumerate() {
                 for (place, row) in queries.range(segment).enumerate() {
                     restore[row] = padded_rows + member * bucket.query_length + place;
@@ -79,13 +65,12 @@ impl Bucket {
         members: &[usize],
         queries: &Segments,
         keys: &[Vec<Block>],
-        key_lengths: &[usize],
+        sizes: &[Size],
         causal: bool,
         device: &Device,
     ) -> Self {
         let size = members.len();
-        let query_length = members.iter().map(|&i| queries.length(i)).max().unwrap_or(0);
-        let key_length = members.iter().map(|&i| key_lengths[i]).max().unwrap_or(0);
+        let Size { queries: query_length, keys: key_length } = rectangle(members, sizes);
         let mut query_rows = Vec::with_capacity(size * query_length);
         let mut key_rows = Vec::with_capacity(size * key_length);
         let mut shift_rows = Vec::with_capacity(size * key_length);
@@ -99,9 +84,9 @@ impl Bucket {
             key_rows.resize(key_rows.len().next_multiple_of(key_length), 0);
             shift_rows.resize(key_rows.len(), 0);
         }
-        let padded = members.iter().any(|&i| key_lengths[i] < key_length);
+        let padded = members.iter().any(|&i| sizes[i].keys < key_length);
         let has_slots = members.iter().any(|&i| keys[i].iter().any(|block| block.slot.is_some()));
-        let visible: Vec<usize> = members.iter().map(|&i| key_lengths[i]).collect();
+        let visible: Vec<usize> = members.iter().map(|&i| sizes[i].keys).collect();
         let hidden = (causal || padded).then(|| {
             let rows = if causal { query_length } else { 1 };
             hidden_keys(&visible, rows, key_length, causal, device)
