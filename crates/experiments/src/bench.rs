@@ -246,6 +246,7 @@ impl BenchSettings {
                 seed: 1,
                 update,
                 precision: self.precision,
+                loss_scale: 1.0,
             };
             let mut sum = workers.accumulate(&model, &batches, settings)?;
             sum.gradients.clip(0.1)?;

@@ -110,6 +110,7 @@ impl Estimate {
             seed: recipe.seed.0,
             update: 1,
             precision: recipe.optimisation.precision,
+            loss_scale: 1.0,
         };
         let start = Instant::now();
         drop(workers.accumulate(&model, &batches, settings)?);

@@ -140,6 +140,7 @@ fn row(choices: &Choices, workers: usize) {
             seed: 1,
             update,
             precision: ProductPrecision::F32,
+            loss_scale: 1.0,
         };
         let now = || (Instant::now(), cpu_seconds());
         let mut times = vec![now()];

@@ -223,6 +223,7 @@ fn row(choices: &Choices) {
             seed: 1,
             update,
             precision: choices.precision,
+            loss_scale: 1.0,
         };
         let mut sum = workers.accumulate(&model, &batches, settings).expect("the batches fit");
         sum.gradients.clip(0.1).expect("gradients can be read");

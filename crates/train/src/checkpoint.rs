@@ -14,6 +14,7 @@ use abridge_model::{Model, ModelConfig, Part};
 use burn::tensor::Device;
 use serde::{Deserialize, Serialize};
 
+use crate::loss_scale::LossScale;
 use crate::manifest::{self, CONFIG, OPTIMISER, STATE, WEIGHTS};
 use crate::optimiser::Adam;
 use crate::origin::Origin;
@@ -39,6 +40,9 @@ pub struct RunState {
     pub skipped: u64,
     /// How many of the latest updates in a row were skipped.
     pub skipped_in_a_row: u64,
+    /// The scale of the loss, in a run in half precision.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub loss_scale: Option<LossScale>,
     /// What the run was started with; it cannot be resumed with anything else.
     pub origin: Origin,
 }
@@ -55,6 +59,7 @@ impl RunState {
             without_improvement: 0,
             skipped: 0,
             skipped_in_a_row: 0,
+            loss_scale: None,
             origin,
         }
     }

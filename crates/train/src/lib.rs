@@ -26,6 +26,7 @@ mod error;
 mod event;
 mod gradients;
 mod inherit;
+mod loss_scale;
 mod manifest;
 mod optimiser;
 mod origin;
@@ -45,6 +46,7 @@ pub use deliver::begin_model;
 pub use error::{Error, Result};
 pub use event::{CorpusCoverage, Ending, Event};
 pub use gradients::{Gradients, learning_count};
+pub use loss_scale::LossScale;
 pub use optimiser::{Adam, AdamConfig};
 pub use origin::Origin;
 #[cfg(feature = "mpi")]

@@ -9,6 +9,7 @@ use std::time::Instant;
 use abridge_corpus::prepare::PreparedDirectory;
 use abridge_corpus::store::Side;
 use abridge_model::device::guarded;
+use abridge_model::ops::ProductPrecision;
 use abridge_model::{Batch, Model};
 use burn::module::Module;
 use burn::tensor::Device;
@@ -16,6 +17,7 @@ use burn::tensor::Device;
 use crate::batches::Updates;
 use crate::checkpoint::{Checkpoints, RunState};
 use crate::event::{Ending, Event};
+use crate::loss_scale::LossScale;
 use crate::optimiser::Adam;
 use crate::origin::Origin;
 use crate::ranks::{Alone, Ranks};
@@ -262,6 +264,9 @@ impl Training {
         let update = self.state.update;
         self.state.valid_loss = None;
         let optimisation = &self.recipe.optimisation;
+        if optimisation.precision == ProductPrecision::F16 {
+            self.state.loss_scale.get_or_insert_default();
+        }
         let settings = UpdateSettings {
             smoothing: optimisation.label_smoothing,
             dropout: self.model.config().dropout,
@@ -269,6 +274,7 @@ impl Training {
             seed: self.recipe.seed.0,
             update,
             precision: optimisation.precision,
+            loss_scale: self.state.loss_scale.map_or(1.0, |loss| loss.scale),
         };
         let batches: Vec<_> = batches.iter().map(|(place, batch)| (*place, batch)).collect();
         let mut sum = self.workers.sum(&self.model, &batches, settings)?;
@@ -277,10 +283,16 @@ impl Training {
         let norm = sum.gradients.clip(optimisation.clip_norm)?;
         if !norm.is_finite() || !sum.loss.is_finite() {
             self.state.skipped += 1;
-            self.state.skipped_in_a_row += 1;
+            // While a smaller scale of the loss may help, this is no sign that training has failed.
+            if !self.state.loss_scale.as_mut().is_some_and(LossScale::failed) {
+                self.state.skipped_in_a_row += 1;
+            }
             return Ok(Event::Skipped { update });
         }
         self.state.skipped_in_a_row = 0;
+        if let Some(loss_scale) = &mut self.state.loss_scale {
+            loss_scale.succeeded();
+        }
         let rate = optimisation.schedule.rate(update);
         let device = self.model.device();
         let step = || self.adam.step(self.model.clone(), sum.gradients, rate);

@@ -49,6 +49,9 @@ pub struct UpdateSettings {
     pub update: u64,
     /// The precision of matrix products.
     pub precision: ProductPrecision,
+    /// What the loss is multiplied by while gradients are computed ([`LossScale`](crate::LossScale)): 1
+    /// unless products have little range. Gradients are divided by it again.
+    pub loss_scale: f64,
 }
 
 impl GradientWorkers {
@@ -120,6 +123,7 @@ impl GradientWorkers {
             }
         }
         let mut gradients = sum.unwrap_or_else(|| Gradients::zeros(&model));
+        gradients.scale(1.0 / settings.loss_scale);
         let count = losses.len();
         let read = gradients.read_along([losses, likelihoods].concat())?;
         let (losses, likelihoods) = read.split_at(count);
@@ -164,7 +168,8 @@ fn one(
     }
     let model = model.with_own_leaves();
     let loss = model.loss(batch, settings.smoothing, &mut dropout)?;
-    let gradients = Gradients::of(&model, &loss.smoothed.backward());
+    let scaled = loss.smoothed.clone() * settings.loss_scale;
+    let gradients = Gradients::of(&model, &scaled.backward());
     Ok(Contribution {
         gradients,
         loss: loss.smoothed.without_autodiff(),

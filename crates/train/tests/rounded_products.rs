@@ -1,7 +1,7 @@
 //! A training step with operands rounded to bfloat16 is close to one in `f32`.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-use abridge_model::ops::ProductPrecision;
+use abridge_model::ops::{ProductPrecision, check_precision};
 use abridge_model::tokens::{END, SPECIAL_TOKENS};
 use abridge_model::{Batch, Example, Model, ModelSize, Packed, Preset, Purpose, SourceBatch};
 use abridge_train::{Accumulated, GradientWorkers, TrainRecipe, Trained, UpdateSettings};
@@ -34,8 +34,18 @@ fn batch(model: &Model) -> Batch {
 }
 
 fn gradients(model: &Model, batch: &Batch, precision: ProductPrecision) -> Accumulated {
+    scaled_gradients(model, batch, precision, 1.0)
+}
+
+fn scaled_gradients(
+    model: &Model,
+    batch: &Batch,
+    precision: ProductPrecision,
+    loss_scale: f64,
+) -> Accumulated {
     let (train, smoothing, dropout) = (Trained::All, 0.1, 0.1);
-    let settings = UpdateSettings { smoothing, dropout, train, seed: 1, update: 1, precision };
+    let settings =
+        UpdateSettings { smoothing, dropout, train, seed: 1, update: 1, precision, loss_scale };
     GradientWorkers::new(Some(1), &Device::flex())
         .unwrap()
         .accumulate(model, std::slice::from_ref(batch), settings)
@@ -65,6 +75,30 @@ fn rounding_hardly_changes_the_gradient() {
     let bits = |sum: &Accumulated| [sum.loss, sum.gradients.norm().unwrap()].map(f64::to_bits);
     assert_eq!(bits(&again), bits(&rounded));
     assert_eq!(bits(&gradients(&model, &batch, ProductPrecision::F32)), bits(&exact));
+}
+
+/// The fused operations of the CPU have no half precision; the engine's have.
+#[test]
+fn half_precision_with_a_scaled_loss_hardly_changes_the_gradient() {
+    if let Err(error) = check_precision(ProductPrecision::F16, &Device::flex()) {
+        assert!(error.to_string().contains("f16"), "{error}");
+        return;
+    }
+    let model = model();
+    let batch = batch(&model);
+    let exact = gradients(&model, &batch, ProductPrecision::F32);
+    let mut distances = Vec::new();
+    for scale in [1.0, 64.0] {
+        let rounded = scaled_gradients(&model, &batch, ProductPrecision::F16, scale);
+        assert!((rounded.loss / exact.loss - 1.0).abs() < 1e-3, "{} {}", rounded.loss, exact.loss);
+        distances.push(distance(rounded, &exact));
+    }
+    println!("distances without and with a scale: {distances:?}");
+    assert!(distances[1] < 0.02 && distances[1] > 1e-6, "{distances:?}");
+    // Gradients that are too small for half precision are lost without a scale.
+    assert!(distances[1] <= distances[0], "{distances:?}");
+    let overflowing = scaled_gradients(&model, &batch, ProductPrecision::F16, 1e9);
+    assert!(!overflowing.gradients.norm().unwrap().is_finite());
 }
 
 #[test]

@@ -69,6 +69,7 @@ fn check(together: bool, workers: usize) {
         seed: 1,
         update,
         precision: ProductPrecision::F32,
+        loss_scale: 1.0,
     };
     let close = |what: &str, ours: f64, theirs: &Value| {
         let theirs = theirs.as_f64().unwrap();

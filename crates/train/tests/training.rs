@@ -8,7 +8,8 @@ use std::fs;
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
-use abridge_model::Model;
+use abridge_model::ops::{ProductPrecision, check_precision};
+use abridge_model::{DeviceKind, Model};
 use abridge_train::{Ending, Error, Event, Options, Training, Validator};
 
 use common::{data, go_on, one_worker, open, open_with, prepare_as, recipe, train};
@@ -182,4 +183,24 @@ fn context_augmentations_train_and_resume_exactly() {
     let (_, _, twice) = train(&settings("stop.max_updates=20"), &halves);
     assert!(weights(&once, folder.path()) == weights(&twice, folder.path()));
     assert_ne!(losses(&plain), losses(&whole), "the options change what is seen");
+}
+
+#[test]
+fn half_precision_trains_with_a_scale_or_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let settings = ["optimisation.precision=f16", "stop.max_updates=10"];
+    let device = DeviceKind::under_test().open().unwrap();
+    if check_precision(ProductPrecision::F16, &device).is_err() {
+        let refused = open(recipe(&settings), folder.path()).err().unwrap().to_string();
+        assert!(refused.contains("f16") && refused.contains("optimisation.precision"), "{refused}");
+        return;
+    }
+    let (_, events, training) = train(&settings, folder.path());
+    assert!(events.iter().any(|event| matches!(event, Event::Updated { .. })), "{events:?}");
+    let found = training.state().loss_scale.unwrap();
+    assert!(found.scale >= 1.0 && training.state().skipped_in_a_row == 0, "{found:?}");
+    // A run that is resumed goes on with the scale that it had found.
+    drop(training);
+    let resumed = open(recipe(&settings), folder.path()).unwrap();
+    assert_eq!(resumed.state().loss_scale, Some(found));
 }

@@ -24,6 +24,7 @@ fn an_update_reads_once() {
                 seed: 1,
                 update,
                 precision: ProductPrecision::F32,
+                loss_scale: 1.0,
             };
             let before = Transfers::so_far();
             let mut sum = workers.accumulate(&model, &batches, settings).unwrap();

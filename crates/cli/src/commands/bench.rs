@@ -50,7 +50,7 @@ pub struct Bench {
     /// Number of updates to time.
     #[arg(long, default_value_t = BenchSettings::default().updates)]
     updates: usize,
-    /// The precision of matrix products in training: f32 or bf16.
+    /// The precision of matrix products in training: f32, bf16, or f16 on other devices than the CPU.
     #[arg(long, default_value_t = ProductPrecision::F32)]
     precision: ProductPrecision,
     /// Training workers; by default one per core, or one on an accelerator.

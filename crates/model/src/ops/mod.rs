@@ -52,15 +52,17 @@ pub(crate) fn runs_fused(device: &Device) -> bool {
 
 /// Fails if this device cannot multiply in this precision.
 pub fn check_precision(precision: ProductPrecision, device: &Device) -> Result<()> {
-    let dtype = match precision {
-        ProductPrecision::F32 => return Ok(()),
-        ProductPrecision::Bf16 => DType::BF16,
+    let can = match precision {
+        ProductPrecision::F32 => true,
+        ProductPrecision::Bf16 => runs_fused(device) || device.supports_dtype(DType::BF16),
+        ProductPrecision::F16 => !runs_fused(device) && device.supports_dtype(DType::F16),
     };
-    if runs_fused(device) || device.supports_dtype(dtype) {
+    if can {
         return Ok(());
     }
     Err(Error::Device(format!(
-        "this device does not compute in {precision}; use the precision f32, or another --device"
+        "this device does not multiply in {precision}; use another precision (optimisation.precision, \
+         --precision), or another --device"
     )))
 }
 

@@ -16,6 +16,9 @@ pub enum ProductPrecision {
     /// Operands of large products are rounded to bfloat16, with eight bits instead of 24: several
     /// times as fast to multiply on a processor with AMX, and twice as fast with AVX-512 BF16.
     Bf16,
+    /// Operands and results are half precision, with eleven bits but little range, so that the loss has
+    /// to be scaled. For other devices than the CPU.
+    F16,
 }
 
 impl ProductPrecision {
@@ -37,7 +40,8 @@ impl FromStr for ProductPrecision {
         match name {
             "f32" => Ok(Self::F32),
             "bf16" => Ok(Self::Bf16),
-            other => Err(format!("there is no precision {other:?}; choose f32 or bf16")),
+            "f16" => Ok(Self::F16),
+            other => Err(format!("there is no precision {other:?}; choose f32, bf16 or f16")),
         }
     }
 }
@@ -47,6 +51,7 @@ impl fmt::Display for ProductPrecision {
         f.write_str(match self {
             Self::F32 => "f32",
             Self::Bf16 => "bf16",
+            Self::F16 => "f16",
         })
     }
 }

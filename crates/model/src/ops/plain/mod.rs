@@ -23,13 +23,13 @@ pub use segment::{concatenate_windows, max_over_segments, sum_over_segments, wei
 
 /// A matrix product whose operands, and on this path also its result, are rounded; so is its gradient.
 pub fn product(a: Tensor<2>, b: Tensor<2>, precision: ProductPrecision) -> Tensor<2> {
-    match precision {
-        ProductPrecision::F32 => a.matmul(b),
-        ProductPrecision::Bf16 => {
-            let exact = a.dtype();
-            a.cast(DType::BF16).matmul(b.cast(DType::BF16)).cast(exact)
-        }
-    }
+    let rounded = match precision {
+        ProductPrecision::F32 => return a.matmul(b),
+        ProductPrecision::Bf16 => DType::BF16,
+        ProductPrecision::F16 => DType::F16,
+    };
+    let exact = a.dtype();
+    a.cast(rounded).matmul(b.cast(rounded)).cast(exact)
 }
 
 /// See [`super::linear`].
