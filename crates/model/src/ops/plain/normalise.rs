@@ -1,7 +1,7 @@
 //! Turns scores into weights that add up to one: over the row, or over the segment.
 
 use burn::tensor::activation::{relu, softmax};
-use burn::tensor::{Bool, Int, Tensor};
+use burn::tensor::{Int, Tensor};
 
 use super::segment::Padding;
 use crate::config::Normaliser;
@@ -25,10 +25,8 @@ pub fn normalise_segments(
     segments: &Segments,
     normaliser: Normaliser,
 ) -> Tensor<2> {
-    let padding = Padding::new(segments, &scores.device());
-    let padded = padding.pad(scores);
-    let absent: Tensor<3, Bool> = padding.absent().expand(padded.shape());
-    padding.unpad(normalise(padded.mask_fill(absent, FAR_BELOW), normaliser))
+    Padding::new(segments, &scores.device())
+        .rows(|rectangle| normalise(rectangle.pad_with(&scores, FAR_BELOW), normaliser))
 }
 
 /// Over the middle dimension of `[outer, places, inner]`.

@@ -8,16 +8,18 @@ use crate::packed::Segments;
 
 /// See [`crate::ops::recurrence`].
 pub fn recurrence(candidates: Tensor<2>, forget: Tensor<2>, segments: &Segments) -> Tensor<2> {
-    let padding = Padding::new(segments, &candidates.device());
-    let (candidates, keep) = (padding.pad(candidates), sigmoid(padding.pad(forget)));
-    let words = candidates.dims()[1];
-    let mut cells: Vec<Tensor<3>> = Vec::with_capacity(words);
-    for word in 0..words {
-        let keep = keep.clone().narrow(1, word, 1);
-        let candidate = candidates.clone().narrow(1, word, 1);
-        cells.push(next_cell(cells.last().cloned(), candidate, keep));
-    }
-    padding.unpad(relu(Tensor::cat(cells, 1)))
+    // One rectangle, because each word of each rectangle is a step that waits for the one before.
+    Padding::whole(segments, &candidates.device()).rows(|rectangle| {
+        let (candidates, keep) = (rectangle.pad(&candidates), sigmoid(rectangle.pad(&forget)));
+        let words = candidates.dims()[1];
+        let mut cells: Vec<Tensor<3>> = Vec::with_capacity(words);
+        for word in 0..words {
+            let keep = keep.clone().narrow(1, word, 1);
+            let candidate = candidates.clone().narrow(1, word, 1);
+            cells.push(next_cell(cells.last().cloned(), candidate, keep));
+        }
+        relu(Tensor::cat(cells, 1))
+    })
 }
 
 /// The next cell, from the one before if there is one; `keep` is the share of it that stays.

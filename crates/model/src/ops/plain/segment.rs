@@ -2,57 +2,121 @@
 
 use burn::tensor::{Bool, Device, Int, Tensor};
 
+use crate::ops::buckets::{Size, in_buckets};
 use crate::ops::{indices, upload};
 use crate::packed::Segments;
 
-/// The padded view of packed rows, for operations that need a rectangle.
+/// The padded view of packed rows, for operations that need rectangles: segments of similar length in
+/// each.
 pub(super) struct Padding {
+    rectangles: Vec<Rectangle>,
+    /// For each packed row its row in the rectangles, one after the other.
+    restore: Tensor<1, Int>,
+    /// For each segment its place in the rectangles, and one after all places for those without rows.
+    places: Tensor<1, Int>,
+    has_empty_segments: bool,
+}
+
+/// Segments that are padded to the longest of them.
+pub(super) struct Rectangle {
     segments: usize,
     longest: usize,
     /// `[segments * longest]`; padding repeats row 0.
     rows: Tensor<1, Int>,
-    /// For each packed row its row in the padded view.
-    restore: Tensor<1, Int>,
     absent: Tensor<3, Bool>,
 }
 
 impl Padding {
+    /// In as many rectangles as keep padding low.
     pub fn new(segments: &Segments, device: &Device) -> Self {
-        let longest = segments.lengths().max().unwrap_or(0).max(1);
-        let mut rows = Vec::with_capacity(segments.len() * longest);
-        let mut restore = Vec::with_capacity(segments.rows());
-        let mut absent = Vec::with_capacity(segments.len() * longest);
-        for (index, range) in segments.ranges().enumerate() {
-            restore.extend(index * longest..index * longest + range.len());
-            absent.resize(absent.len() + range.len(), false);
-            rows.extend(range);
-            rows.resize((index + 1) * longest, 0);
-            absent.resize((index + 1) * longest, true);
+        let size = |length| Size { queries: length, keys: length };
+        let sizes: Vec<Size> = segments.lengths().map(size).collect();
+        Self::of(&in_buckets(&sizes), segments, device)
+    }
+
+    /// In one rectangle, for operations that cost more in calls than in padding.
+    pub fn whole(segments: &Segments, device: &Device) -> Self {
+        let members = (0..segments.len()).filter(|&i| segments.length(i) > 0).collect();
+        Self::of(&[members], segments, device)
+    }
+
+    fn of(buckets: &[Vec<usize>], segments: &Segments, device: &Device) -> Self {
+        let seen: usize = buckets.iter().map(Vec::len).sum();
+        let mut restore = vec![0; segments.rows()];
+        let mut places = vec![seen; segments.len()];
+        let (mut before, mut place) = (0, 0);
+        let mut rectangles = Vec::with_capacity(buckets.len());
+        for members in buckets {
+            let rectangle = Rectangle::new(members, segments, device);
+            for &segment in members {
+                for (i, row) in segments.range(segment).enumerate() {
+                    restore[row] = before + i;
+                }
+                before += rectangle.longest;
+                places[segment] = place;
+                place += 1;
+            }
+            rectangles.push(rectangle);
         }
         Self {
-            segments: segments.len(),
+            rectangles,
+            restore: indices(restore, device),
+            places: indices(places, device),
+            has_empty_segments: seen < segments.len(),
+        }
+    }
+
+    /// Turns each rectangle into one of the same rows, `[segments, longest, channels]`, and packs them.
+    pub fn rows(&self, act: impl Fn(&Rectangle) -> Tensor<3>) -> Tensor<2> {
+        let flat = |rectangle: &Rectangle| act(rectangle).flatten(0, 1);
+        Tensor::cat(self.rectangles.iter().map(flat).collect(), 0).select(0, self.restore.clone())
+    }
+
+    /// Turns each rectangle into a matrix per segment, `[segments, rows, channels]`, and puts those in
+    /// the order of the segments; one without rows has zeros.
+    fn matrices(
+        &self,
+        [rows, channels]: [usize; 2],
+        act: impl Fn(&Rectangle) -> Tensor<3>,
+    ) -> Tensor<3> {
+        let mut matrices: Vec<Tensor<3>> = self.rectangles.iter().map(act).collect();
+        if self.has_empty_segments {
+            matrices.push(Tensor::zeros([1, rows, channels], &self.places.device()));
+        }
+        Tensor::cat(matrices, 0).select(0, self.places.clone())
+    }
+}
+
+impl Rectangle {
+    fn new(members: &[usize], segments: &Segments, device: &Device) -> Self {
+        let longest = members.iter().map(|&i| segments.length(i)).max().unwrap_or(0);
+        let mut rows = Vec::with_capacity(members.len() * longest);
+        let mut absent = Vec::with_capacity(members.len() * longest);
+        for (place, &segment) in members.iter().enumerate() {
+            rows.extend(segments.range(segment));
+            absent.resize(rows.len(), false);
+            rows.resize((place + 1) * longest, 0);
+            absent.resize(rows.len(), true);
+        }
+        Self {
+            segments: members.len(),
             longest,
             rows: indices(rows, device),
-            restore: indices(restore, device),
-            absent: upload(absent, [segments.len(), longest, 1], device),
+            absent: upload(absent, [members.len(), longest, 1], device),
         }
     }
 
     /// `[rows, channels]` becomes `[segments, longest, channels]`.
-    pub fn pad(&self, packed: Tensor<2>) -> Tensor<3> {
+    pub fn pad(&self, packed: &Tensor<2>) -> Tensor<3> {
         let channels = packed.dims()[1];
-        packed.select(0, self.rows.clone()).reshape([self.segments, self.longest, channels])
+        packed.clone().select(0, self.rows.clone()).reshape([self.segments, self.longest, channels])
     }
 
-    /// The inverse of [`Self::pad`].
-    pub fn unpad(&self, padded: Tensor<3>) -> Tensor<2> {
-        let channels = padded.dims()[2];
-        padded.reshape([self.segments * self.longest, channels]).select(0, self.restore.clone())
-    }
-
-    /// `[segments, longest, 1]`, true where a segment has no row.
-    pub fn absent(&self) -> Tensor<3, Bool> {
-        self.absent.clone()
+    /// [`Self::pad`] with a number instead of padding.
+    pub fn pad_with(&self, packed: &Tensor<2>, filler: f64) -> Tensor<3> {
+        let padded = self.pad(packed);
+        let absent = self.absent.clone().expand(padded.shape());
+        padded.mask_fill(absent, filler)
     }
 }
 
@@ -60,11 +124,12 @@ impl Padding {
 pub fn weighted_sums(states: Tensor<2>, weights: Tensor<2>, segments: &Segments) -> Tensor<2> {
     let width = states.dims()[1];
     let sums = weights.dims()[1];
-    let padding = Padding::new(segments, &states.device());
-    let weights = padding.pad(weights);
-    let absent = padding.absent().expand(weights.shape());
-    let weights = weights.mask_fill(absent, 0.0);
-    weights.swap_dims(1, 2).matmul(padding.pad(states)).reshape([segments.len() * sums, width])
+    Padding::new(segments, &states.device())
+        .matrices([sums, width], |rectangle| {
+            let weights = rectangle.pad_with(&weights, 0.0);
+            weights.swap_dims(1, 2).matmul(rectangle.pad(&states))
+        })
+        .reshape([segments.len() * sums, width])
 }
 
 /// The sum of each segment's rows, times the segment's factor.
