@@ -5,6 +5,7 @@ use std::time::Instant;
 
 use abridge_corpus::batch::{PlannedBatch, Position};
 use abridge_corpus::prepare::PreparedDirectory;
+use abridge_model::device::is_cpu;
 use abridge_model::{Batch, Packed};
 use abridge_train::{Beginning, GradientWorkers, TrainRecipe, UpdateSettings, learning_count};
 use burn::module::Module;
@@ -59,6 +60,8 @@ pub struct Estimate {
     pub workers: usize,
     /// The memory of the largest update in MiB, if known.
     pub memory: Option<f64>,
+    /// Whether that is a device's own memory, not the machine's.
+    pub is_of_device: bool,
     /// An upper bound on the seconds per epoch.
     pub seconds: f64,
 }
@@ -129,7 +132,8 @@ impl Estimate {
             updates: all.div_ceil(recipe.batches.per_update),
             padding: share(epoch.padded - epoch.tokens, epoch.padded),
             workers: workers.count(),
-            memory: peak_mebibytes().map(|peak| peak + means),
+            memory: peak_mebibytes(device).map(|peak| peak + means),
+            is_of_device: !is_cpu(device),
             seconds: seconds * all as f64 / batches.len() as f64,
         })
     }
@@ -148,8 +152,13 @@ fn longest(side: &Packed) -> usize {
     side.segments().lengths().max().unwrap_or(0)
 }
 
-/// The largest resident memory so far, from Linux's `/proc`.
-fn peak_mebibytes() -> Option<f64> {
+/// The largest memory so far: what the engine holds of the device's own, because it keeps what it has
+/// freed for reuse, or what is resident, from Linux's `/proc`.
+fn peak_mebibytes(device: &Device) -> Option<f64> {
+    if !is_cpu(device) {
+        let usage = device.memory_pool_usage()?;
+        return Some(usage.bytes_reserved as f64 / f64::from(1 << 20));
+    }
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
     Some(line.split_whitespace().next()?.parse::<f64>().ok()? / 1024.0)

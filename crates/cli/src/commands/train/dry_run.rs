@@ -30,7 +30,10 @@ pub fn describe(recipe: &TrainRecipe, estimate: &Estimate) -> anyhow::Result<()>
     let padding = 100.0 * estimate.padding;
     row("padding", format!("none; padded batches would be {padding:.0} % padding"))?;
     let memory = match estimate.memory {
-        Some(memory) => format!("{memory:.0} MiB, with {} workers", estimate.workers),
+        Some(memory) => {
+            let whose = if estimate.is_of_device { " of the device" } else { "" };
+            format!("{memory:.0} MiB{whose}, with {} workers", estimate.workers)
+        }
         None => "not known on this system".into(),
     };
     row("expected memory", memory)?;
