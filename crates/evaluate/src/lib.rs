@@ -77,5 +77,7 @@ pub use report::{
     SystemScore,
 };
 pub use signature::{Field, SACREBLEU_VERSION, Signature};
-pub use significance::{Comparison, Interval, PairedTest, Resampling, compare, interval};
+pub use significance::{
+    Comparison, Interval, PairedTest, Resampling, compare, compare_with, interval,
+};
 pub use tokenize::Tokenizer;

@@ -84,6 +84,16 @@ impl Statistics {
         hypotheses: &[S],
         references: &References,
     ) -> Result<Self> {
+        Self::collect_with(metric, hypotheses, references, &|_| {})
+    }
+
+    /// As [`Self::collect`]; `done` is called with the number of counted segments.
+    pub fn collect_with<S: AsRef<str> + Sync>(
+        metric: &dyn TextMetric,
+        hypotheses: &[S],
+        references: &References,
+        done: &(dyn Fn(usize) + Sync),
+    ) -> Result<Self> {
         if hypotheses.len() != references.len() {
             return Err(Error::new(format!(
                 "the hypothesis has {} lines but the reference has {}",
@@ -100,7 +110,9 @@ impl Statistics {
             .par_iter()
             .enumerate()
             .map(|(segment, hypothesis)| {
-                metric.count(hypothesis.as_ref(), &references.of_segment(segment))
+                let counts = metric.count(hypothesis.as_ref(), &references.of_segment(segment));
+                done(1);
+                counts
             })
             .collect();
         Ok(Self { counts: metric.counts(), values: rows.concat() })

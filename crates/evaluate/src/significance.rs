@@ -105,6 +105,17 @@ pub fn compare(
     system: &Statistics,
     test: PairedTest,
 ) -> Result<Comparison> {
+    compare_with(metric, baseline, system, test, &|_| {})
+}
+
+/// As [`compare`]; `done` is called with the number of scored samples.
+pub fn compare_with(
+    metric: &dyn Metric,
+    baseline: &Statistics,
+    system: &Statistics,
+    test: PairedTest,
+    done: &(dyn Fn(usize) + Sync),
+) -> Result<Comparison> {
     check(baseline, test.samples)?;
     if baseline.len() != system.len() || baseline.counts() != system.counts() {
         return Err(Error::new(format!(
@@ -118,10 +129,12 @@ pub fn compare(
     match test.resampling {
         Resampling::Bootstrap => {
             let pairs = resample(test, baseline.len(), |indices| {
-                (
+                let pair = (
                     bootstrap_score(metric, baseline, indices),
                     bootstrap_score(metric, system, indices),
-                )
+                );
+                done(1);
+                pair
             });
             let (baseline, system) = pairs.into_iter().unzip();
             Ok(match (Scores::new(baseline), Scores::new(system)) {
@@ -135,7 +148,7 @@ pub fn compare(
         }
         Resampling::Randomization => Ok(Comparison {
             difference,
-            p_value: randomization(metric, baseline, system, test, difference.abs()),
+            p_value: randomization(metric, baseline, system, test, difference.abs(), done),
             interval: None,
         }),
     }
@@ -159,8 +172,12 @@ pub fn interval(
 }
 
 fn check(statistics: &Statistics, samples: usize) -> Result<()> {
-    if samples == 0 {
-        return Err(Error::new("a significance test needs at least 1 sample")
+    /// Their scores are kept, in a few hundred megabytes.
+    const MOST_SAMPLES: usize = 10_000_000;
+    if !(1..=MOST_SAMPLES).contains(&samples) {
+        let problem =
+            format!("a significance test takes 1 to {MOST_SAMPLES} samples, not {samples}");
+        return Err(Error::usage(problem)
             .remedy("use 1,000 for the bootstrap or 10,000 for approximate randomisation"));
     }
     if statistics.is_empty() || u32::try_from(statistics.len()).is_err() {
@@ -268,6 +285,7 @@ fn randomization(
     system: &Statistics,
     test: PairedTest,
     difference: f64,
+    done: &(dyn Fn(usize) + Sync),
 ) -> f64 {
     /// Limits the memory for coins to a few megabytes.
     const COINS_AT_ONCE: usize = 1 << 22;
@@ -276,15 +294,19 @@ fn randomization(
     let mut random = NumpyRandom::new(test.seed);
     let mut coins = random.coins();
     let mut larger = 0;
-    let mut done = 0;
-    while done < test.samples {
-        let now = at_once.min(test.samples - done);
+    let mut scored = 0;
+    while scored < test.samples {
+        let now = at_once.min(test.samples - scored);
         let tossed: Vec<bool> = (0..now * segments).map(|_| coins.toss()).collect();
         larger += tossed
             .par_chunks_exact(segments)
-            .filter(|keep| exchanged_difference(metric, baseline, system, keep) > difference)
+            .filter(|keep| {
+                let is_larger = exchanged_difference(metric, baseline, system, keep) > difference;
+                done(1);
+                is_larger
+            })
             .count();
-        done += now;
+        scored += now;
     }
     p_value(larger, test.samples)
 }
@@ -317,6 +339,8 @@ fn p_value(larger: usize, samples: usize) -> f64 {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
     use super::*;
     use crate::metrics::Bleu;
     use crate::references::References;
@@ -337,16 +361,22 @@ mod tests {
             let once = compare(&bleu, &bad, &good, test).unwrap();
             assert_eq!(once, compare(&bleu, &bad, &good, test).unwrap());
             assert!(once.difference > 0.0 && once.p_value > 0.0 && once.p_value <= 1.0);
+            let count = AtomicUsize::new(0);
+            let done = |samples| _ = count.fetch_add(samples, Ordering::Relaxed);
+            assert_eq!(once, compare_with(&bleu, &bad, &good, test, &done).unwrap());
+            assert_eq!(count.into_inner(), test.samples);
         }
     }
 
     #[test]
-    fn no_samples_is_an_error() {
+    fn no_samples_and_too_many_are_errors() {
         let references = References::single(["a"]).unwrap();
         let bleu = Bleu::default();
         let counts = statistics(&bleu, &["a"], &references);
         let test = PairedTest { samples: 0, ..PairedTest::bootstrap() };
         assert!(compare(&bleu, &counts, &counts, test).is_err());
         assert!(interval(&bleu, &counts, 0, 1).is_err());
+        let test = PairedTest { samples: usize::MAX, ..test };
+        assert!(compare(&bleu, &counts, &counts, test).is_err());
     }
 }
