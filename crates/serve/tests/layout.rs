@@ -259,14 +259,15 @@ fn streams_and_explanations_have_the_expected_slots() {
         for (position, translation) in translations.iter().enumerate() {
             let explanation = translator.explain(translation);
             let mut seen: Vec<usize> = Vec::new();
-            for look in explanation.looks.iter().flat_map(|look| &look.memory) {
-                if look.is_translation {
+            for sentence in explanation.target.iter().flat_map(|word| &word.memory) {
+                if sentence.is_translation {
                     continue;
                 }
-                let words: Vec<&str> = look.words.iter().map(|(word, _)| word.as_str()).collect();
-                let expected = text.words(position - look.back);
-                assert_eq!(words, expected, "{}, {} before {position}", case.name, look.back);
-                seen.push(look.back);
+                let words: Vec<&str> =
+                    sentence.words.iter().map(|(word, _)| word.as_str()).collect();
+                let expected = text.words(position - sentence.back);
+                assert_eq!(words, expected, "{}, {} before {position}", case.name, sentence.back);
+                seen.push(sentence.back);
             }
             seen.sort_unstable();
             seen.dedup();

@@ -11,24 +11,26 @@ use crate::translator::Translator;
 
 /// A word of the best hypothesis and what it attended to.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Look {
+pub struct TargetWord {
     /// The word.
     pub word: String,
     /// The index of the source word that it attended to most.
     pub source: Option<usize>,
     /// The sentences of the memory that it attended to, by descending weight.
-    pub memory: Vec<SentenceLook>,
+    pub memory: Vec<SentenceAttention>,
 }
 
 /// What a word attended to in one sentence of the memory.
 #[derive(Clone, Debug, PartialEq)]
-pub struct SentenceLook {
+pub struct SentenceAttention {
     /// How many sentences back; 0 is the sentence itself.
     pub back: usize,
     /// Whether it is the translation of that sentence, in models that remember translations.
     pub is_translation: bool,
     /// The attention weight of the whole sentence.
     pub weight: f32,
+    /// The weight of each row of its memory entry.
+    pub rows: Vec<f32>,
     /// Its words with their weights, in reading order. The weight of each memory row is distributed
     /// over the tokens that the row was made from.
     pub words: Vec<(String, f32)>,
@@ -40,14 +42,14 @@ pub struct Explanation {
     /// The words of the source.
     pub source: Vec<String>,
     /// The words of the translation.
-    pub looks: Vec<Look>,
+    pub target: Vec<TargetWord>,
 }
 
 impl Explanation {
     /// For each target word, the pair of the source word that it attended to most and itself.
     pub fn alignment(&self) -> Vec<(usize, usize)> {
-        let pairs = self.looks.iter().enumerate();
-        pairs.filter_map(|(target, look)| Some((look.source?, target))).collect()
+        let pairs = self.target.iter().enumerate();
+        pairs.filter_map(|(target, word)| Some((word.source?, target))).collect()
     }
 }
 
@@ -82,10 +84,10 @@ impl Translator {
             let share = |word: &(String, Range<usize>)| own[word.1.clone()].iter().sum::<f32>();
             let shares = source_words.iter().map(share).enumerate();
             let most = shares.max_by(|a, b| a.1.total_cmp(&b.1).then(b.0.cmp(&a.0)));
-            explanation.looks.push(Look {
+            explanation.target.push(TargetWord {
                 word,
                 source: most.map(|(place, _)| first + place),
-                memory: memory_looks(&weights, &tokens, attention, &held),
+                memory: memory_attention(&weights, &tokens, attention, &held),
             });
         }
         explanation.source.extend(source_words.into_iter().map(|(word, _)| word));
@@ -125,24 +127,24 @@ struct Held {
     origins: Vec<Vec<f32>>,
 }
 
-fn memory_looks(
+fn memory_attention(
     weights: &AttentionWeights,
     tokens: &Range<usize>,
     attention: &Attention,
     held: &[Held],
-) -> Vec<SentenceLook> {
+) -> Vec<SentenceAttention> {
     let columns = mean(&weights.memory, tokens);
-    let mut looks: Vec<SentenceLook> = held
+    let mut sentences: Vec<SentenceAttention> = held
         .iter()
         .map(|held| {
             let length = held.origins.first().map_or(0, Vec::len);
             let mut by_token = vec![0.0; length];
-            let mut weight = 0.0;
+            let mut rows = Vec::new();
             for (row, column) in attention.weights.rows.iter().zip(&columns) {
                 if row.slot != held.slot {
                     continue;
                 }
-                weight += column;
+                rows.push(*column);
                 if let Some(origin) = held.origins.get(row.row) {
                     by_token.iter_mut().zip(origin).for_each(|(sum, share)| *sum += column * share);
                 }
@@ -151,17 +153,18 @@ fn memory_looks(
                 .words
                 .iter()
                 .map(|(word, tokens)| (word.clone(), by_token[tokens.clone()].iter().sum::<f32>()));
-            SentenceLook {
+            SentenceAttention {
                 back: held.back,
                 is_translation: held.is_translation,
-                weight,
+                weight: rows.iter().sum(),
+                rows,
                 words: words.collect(),
             }
         })
-        .filter(|look| look.weight > 0.0)
+        .filter(|sentence| sentence.weight > 0.0)
         .collect();
-    looks.sort_by(|a, b| b.weight.total_cmp(&a.weight));
-    looks
+    sentences.sort_by(|a, b| b.weight.total_cmp(&a.weight));
+    sentences
 }
 
 /// What each row of a sentence's entry was made from: for each row, one share per token. Refinement

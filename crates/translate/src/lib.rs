@@ -41,7 +41,7 @@ pub use batches::BATCH_SENTENCES;
 pub use beam::{Hypothesis, beam_search, beam_search_with};
 pub use documents::DocumentSettings;
 pub use error::{Error, Result};
-pub use explain::{Explanation, Look, SentenceLook, origins};
+pub use explain::{Explanation, SentenceAttention, TargetWord, origins};
 pub use foreign::ForeignTranslator;
 pub use in_context::InContext;
 pub use installed::{InstalledModel, InstalledModels};

@@ -102,13 +102,17 @@ fn explanations_tell_a_sentence_from_its_translation() {
     let control = Control { attention: true, ..Control::default() };
     let found = translator.translate_turns(&mut turns, &settings(), &control).unwrap();
     let explanation = translator.explain(&found[0][2]);
-    for look in &explanation.looks {
+    for word in &explanation.target {
         let mut seen: Vec<(usize, bool)> =
-            look.memory.iter().map(|s| (s.back, s.is_translation)).collect();
+            word.memory.iter().map(|s| (s.back, s.is_translation)).collect();
         seen.sort_unstable();
         assert_eq!(seen, [(0, false), (1, false), (1, true), (2, false), (2, true)]);
         // The weights of the context attention add up to one.
-        let total: f32 = look.memory.iter().map(|sentence| sentence.weight).sum();
+        let total: f32 = word.memory.iter().map(|sentence| sentence.weight).sum();
         assert!((total - 1.0).abs() < 1e-4, "{total}");
+        for sentence in &word.memory {
+            assert_eq!(sentence.rows.len(), 9, "one row per group");
+            assert!((sentence.rows.iter().sum::<f32>() - sentence.weight).abs() < 1e-6);
+        }
     }
 }

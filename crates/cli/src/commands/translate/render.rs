@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use abridge_translate::{Explanation, Look, SentenceLook, Translation, Translator};
+use abridge_translate::{Explanation, SentenceAttention, TargetWord, Translation, Translator};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
@@ -96,7 +96,7 @@ fn json(place: &Place<'_>, translation: &Translation, translator: &Translator) -
         .iter()
         .map(|found| json!({ "translation": found.text, "score": found.score }))
         .collect();
-    let targets: Vec<&str> = explanation.looks.iter().map(|look| look.word.as_str()).collect();
+    let targets: Vec<&str> = explanation.target.iter().map(|target| target.word.as_str()).collect();
     json!({
         "document": place.document,
         "index": place.index,
@@ -117,17 +117,17 @@ fn json(place: &Place<'_>, translation: &Translation, translator: &Translator) -
 /// The sentence, its translation, and what its pronouns attended to.
 fn explain(place: &Place<'_>, translation: &Translation, explanation: &Explanation) -> String {
     let mut text = format!("{}\n{}\n", place.source, translation.text());
-    for look in &explanation.looks {
-        let source = look.source.and_then(|place| explanation.source.get(place));
+    for target in &explanation.target {
+        let source = target.source.and_then(|place| explanation.source.get(place));
         let source = source.map_or("", String::as_str);
-        if !is_pronoun(&look.word, source) {
+        if !is_pronoun(&target.word, source) {
             continue;
         }
-        let _ = writeln!(text, "  {} ({}) looked at", bare(&look.word), bare(source));
-        if look.memory.is_empty() {
+        let _ = writeln!(text, "  {} ({}) looked at", bare(&target.word), bare(source));
+        if target.memory.is_empty() {
             text.push_str("    nothing but its own sentence\n");
         }
-        for sentence in shown(look) {
+        for sentence in shown(target) {
             let _ = writeln!(text, "    {}", describe(sentence));
         }
     }
@@ -135,12 +135,12 @@ fn explain(place: &Place<'_>, translation: &Translation, explanation: &Explanati
     text
 }
 
-fn shown(look: &Look) -> impl Iterator<Item = &SentenceLook> {
-    look.memory.iter().filter(|sentence| sentence.weight >= SHOWN_WEIGHT)
+fn shown(target: &TargetWord) -> impl Iterator<Item = &SentenceAttention> {
+    target.memory.iter().filter(|sentence| sentence.weight >= SHOWN_WEIGHT)
 }
 
 /// The share of a sentence and its most attended words.
-fn describe(sentence: &SentenceLook) -> String {
+fn describe(sentence: &SentenceAttention) -> String {
     let back = match (sentence.back, sentence.is_translation) {
         (0, _) => "its own sentence".to_owned(),
         (1, false) => "the sentence before".to_owned(),
@@ -185,12 +185,18 @@ mod tests {
     }
 
     #[test]
-    fn a_look_is_described_by_its_best_words() {
+    fn a_sentence_is_described_by_its_most_attended_words() {
         let words = [("The", 0.01), ("camel,", 0.31), ("was", 0.001)];
         let words = words.map(|(word, weight)| (word.to_owned(), weight)).to_vec();
-        let look = SentenceLook { back: 1, is_translation: false, weight: 0.42, words };
-        assert_eq!(describe(&look), " 42 % the sentence before: camel 31 %, The 1 %");
-        let look = SentenceLook { is_translation: true, ..look };
-        assert_eq!(describe(&look), " 42 % the translation before: camel 31 %, The 1 %");
+        let sentence = SentenceAttention {
+            back: 1,
+            is_translation: false,
+            weight: 0.42,
+            rows: vec![0.42],
+            words,
+        };
+        assert_eq!(describe(&sentence), " 42 % the sentence before: camel 31 %, The 1 %");
+        let sentence = SentenceAttention { is_translation: true, ..sentence };
+        assert_eq!(describe(&sentence), " 42 % the translation before: camel 31 %, The 1 %");
     }
 }
