@@ -1,13 +1,13 @@
 //! How errors are printed, and the exit codes of the process. Codes follow from the kind of the
 //! error ([`abridge_base::error`]).
 
-use std::error::Error;
 use std::io::ErrorKind;
 use std::panic::{AssertUnwindSafe, PanicHookInfo, catch_unwind};
 use std::process::ExitCode;
 
-use abridge_base::error::{HasKind, Kind};
+use abridge_base::error::Kind;
 use abridge_base::tell;
+use abridge_experiments::failure;
 
 /// Prints the error, if there is one, and returns the exit code.
 pub fn code(result: anyhow::Result<()>) -> ExitCode {
@@ -21,39 +21,15 @@ pub fn code(result: anyhow::Result<()>) -> ExitCode {
 pub fn report(error: &anyhow::Error) -> u8 {
     let kind = kind(error);
     match kind {
-        Kind::Partly | Kind::Signal(_) => tell!("{}", in_full(error)),
-        _ => tell!("error: {}", in_full(error)),
+        Kind::Partly | Kind::Signal(_) => tell!("{}", failure::message(error)),
+        _ => tell!("error: {}", failure::message(error)),
     }
     kind.exit_code()
 }
 
-/// The kind of an error: that of the outermost cause that has one.
+/// The kind of an error; the server's errors are known only here.
 pub fn kind(error: &anyhow::Error) -> Kind {
-    type Cause<'a> = &'a (dyn Error + 'static);
-    fn of<E: HasKind + 'static>(cause: Cause<'_>) -> Option<Kind> {
-        cause.downcast_ref::<E>().map(HasKind::kind)
-    }
-    let kinds: [fn(Cause<'_>) -> Option<Kind>; 6] = [
-        of::<abridge_base::Error>,
-        of::<abridge_model::Error>,
-        of::<abridge_train::Error>,
-        of::<abridge_translate::Error>,
-        of::<abridge_serve::Error>,
-        |cause| cause.is::<std::io::Error>().then_some(Kind::Data),
-    ];
-    error.chain().find_map(|cause| kinds.iter().find_map(|kind| kind(cause))).unwrap_or(Kind::Usage)
-}
-
-/// The error and its causes, without repetition.
-fn in_full(error: &anyhow::Error) -> String {
-    error.chain().fold(String::new(), |text, cause| {
-        let cause = cause.to_string();
-        match text.as_str() {
-            "" => cause,
-            said if said.contains(&cause) => text,
-            said => format!("{said}: {cause}"),
-        }
-    })
+    failure::kind(error, &[failure::kind_of::<abridge_serve::Error>])
 }
 
 /// Help and version are asked for and succeed; anything else is a mistake in the command line.

@@ -7,6 +7,7 @@
 //! | [`validation`] | BLEU and contrastive accuracy during training |
 //! | [`estimate`] | the data, memory and time of a recipe |
 //! | [`observer`] | is told the progress of an experiment |
+//! | [`failure`] | the kind and the message of an error, for every program |
 //!
 //! Nothing here prints: progress goes to an [`observer::Observer`], results are returned.
 
@@ -16,6 +17,7 @@
 pub mod bench;
 pub mod demo;
 pub mod estimate;
+pub mod failure;
 pub mod observer;
 pub mod recipes;
 pub mod reproduce;
