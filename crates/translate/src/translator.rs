@@ -253,6 +253,16 @@ impl Translator {
         self.trained_context
     }
 
+    /// The warning for a context size that is larger than in training; the model is at `path`.
+    pub fn context_warning(&self, path: &Path, context: Option<usize>) -> Option<String> {
+        let trained = self.trained_context().filter(|&size| Some(size) < context)?;
+        let sentences = if trained == 1 { "sentence" } else { "sentences" };
+        Some(format!(
+            "{} was trained to look {trained} {sentences} back; it has not learned to use more",
+            path.display()
+        ))
+    }
+
     /// The codes of the source and target language, if the model directory names them. The target
     /// language of a multilingual model is the chosen one.
     pub fn languages(&self) -> Option<(&str, &str)> {

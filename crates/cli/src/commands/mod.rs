@@ -68,13 +68,8 @@ fn open_at(
         translator =
             translator.towards(to).with_context(|| format!("--to {to}, {}", model.display()))?;
     }
-    if let Some(trained) = translator.trained_context().filter(|&size| Some(size) < context) {
-        let sentences = if trained == 1 { "sentence" } else { "sentences" };
-        tell!(
-            "warning: {} was trained to look {trained} {sentences} back; it has not \
-             learned to use more",
-            model.display()
-        );
+    if let Some(warning) = translator.context_warning(model, context) {
+        tell!("warning: {warning}");
     }
     if let Some(precision) = translator.unpacked() {
         tell!(
