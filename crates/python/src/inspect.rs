@@ -1,29 +1,29 @@
-//! Looking inside: what the memory keeps, and which earlier words decided.
+//! Inspection: what the memory keeps, and which earlier words decided.
 
 use abridge_corpus::{Document, Segment};
 use abridge_evaluate::inspect::{InspectedDocument, Inspector, Kept};
 use abridge_translate::{BeamSettings, Control, DocumentSettings, Translation};
 use pyo3::prelude::*;
 
-use crate::errors::config;
+use crate::errors::{config, guarded};
 use crate::translator::Translator;
 use crate::values::{Array, sentences};
 use crate::work;
 
-/// A document with what was seen while it was translated. A notebook shows it as a page.
+/// A document with what the model kept and attended to. A notebook shows it as a page.
 #[pyclass(frozen, module = "abridge")]
 pub struct Inspection {
     inner: InspectedDocument,
     model: String,
 }
 
-/// A sentence with what was seen while it was translated. A notebook shows it as a picture.
+/// A sentence with what the model kept and attended to. A notebook shows it as a picture.
 #[pyclass(frozen, module = "abridge")]
 pub struct InspectedSentence {
     inner: abridge_evaluate::inspect::InspectedSentence,
 }
 
-/// A sentence of the memory as a translation saw it.
+/// A sentence of the memory, as the translation of a later one used it.
 #[pyclass(frozen, module = "abridge")]
 pub struct ContextSentence {
     inner: abridge_evaluate::inspect::ContextSentence,
@@ -33,21 +33,23 @@ pub struct ContextSentence {
 impl Inspection {
     /// The sentences.
     #[getter]
-    fn sentences(&self) -> Vec<InspectedSentence> {
-        let sentences = self.inner.sentences.iter().cloned();
-        sentences.map(|inner| InspectedSentence { inner }).collect()
+    fn sentences(&self) -> PyResult<Vec<InspectedSentence>> {
+        guarded(|| {
+            let sentences = self.inner.sentences.iter().cloned();
+            sentences.map(|inner| InspectedSentence { inner }).collect()
+        })
     }
 
-    /// A page that opens from disk.
-    fn html(&self) -> String {
-        InspectedDocument::page(std::slice::from_ref(&self.inner), &self.model)
+    /// A self-contained page.
+    fn html(&self) -> PyResult<String> {
+        guarded(|| InspectedDocument::page(std::slice::from_ref(&self.inner), &self.model))
     }
 
-    /// For notebooks: the page in a frame, so that its colours stay its own.
-    fn _repr_html_(&self) -> String {
-        let page = self.html().replace('&', "&amp;").replace('"', "&quot;");
+    /// For notebooks: the page in a frame, so that its style does not affect the notebook.
+    fn _repr_html_(&self) -> PyResult<String> {
+        let page = self.html()?.replace('&', "&amp;").replace('"', "&quot;");
         let height = (200 + 420 * self.inner.sentences.len()).min(900);
-        format!("<iframe srcdoc=\"{page}\" width=\"100%\" height=\"{height}\"></iframe>")
+        Ok(format!("<iframe srcdoc=\"{page}\" width=\"100%\" height=\"{height}\"></iframe>"))
     }
 
     fn __len__(&self) -> usize {
@@ -73,7 +75,7 @@ impl InspectedSentence {
         &self.inner.source
     }
 
-    /// The translation, found or given.
+    /// The translation, given or the model's own.
     #[getter]
     fn translation(&self) -> &str {
         &self.inner.translation
@@ -95,32 +97,36 @@ impl InspectedSentence {
     #[getter]
     fn group_weights<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
         match &self.inner.kept {
-            Kept::Groups(groups) => Ok(Some(Array::matrix(&groups.weights).view(py)?)),
+            Kept::Groups(groups) => Array::view_of(py, || Array::matrix(&groups.weights)).map(Some),
             Kept::Note(_) => Ok(None),
         }
     }
 
-    /// What the translation could see of the memory, oldest first.
+    /// The sentences of the memory, oldest first.
     #[getter]
-    fn context(&self) -> Vec<ContextSentence> {
-        let context = self.inner.context.iter().cloned();
-        context.map(|inner| ContextSentence { inner }).collect()
+    fn context(&self) -> PyResult<Vec<ContextSentence>> {
+        guarded(|| {
+            let context = self.inner.context.iter().cloned();
+            context.map(|inner| ContextSentence { inner }).collect()
+        })
     }
 
     /// The earlier words without which a token of the translation would be less probable, strongest
     /// first: `(distance, word, nats)`.
     #[pyo3(signature = (target, count=5))]
-    fn deciding(&self, target: usize, count: usize) -> Vec<(usize, String, f32)> {
-        let found = self.inner.deciding(target, count).into_iter();
-        found.map(|(distance, word, nats)| (distance, word.to_owned(), nats)).collect()
+    fn deciding(&self, target: usize, count: usize) -> PyResult<Vec<(usize, String, f32)>> {
+        guarded(|| {
+            let found = self.inner.deciding(target, count).into_iter();
+            found.map(|(distance, word, nats)| (distance, word.to_owned(), nats)).collect()
+        })
     }
 
     /// A picture, as SVG.
-    fn svg(&self) -> String {
-        self.inner.draw().standalone(&self.inner.source)
+    fn svg(&self) -> PyResult<String> {
+        guarded(|| self.inner.draw().standalone(&self.inner.source))
     }
 
-    fn _repr_html_(&self) -> String {
+    fn _repr_html_(&self) -> PyResult<String> {
         self.svg()
     }
 }
@@ -142,25 +148,25 @@ impl ContextSentence {
     /// The attention of each token of the translation to each row of the memory entry.
     #[getter]
     fn entry_attention<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        Array::matrix(&self.inner.entry).view(py)
+        Array::view_of(py, || Array::matrix(&self.inner.entry))
     }
 
     /// The attention of each token of the translation to each word.
     #[getter]
     fn attention<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        Array::matrix(&self.inner.words).view(py)
+        Array::view_of(py, || Array::matrix(&self.inner.words))
     }
 
-    /// How many nats each token of the translation loses when a word here is left out; without rows
-    /// for the sentence itself.
+    /// How many nats each token of the translation loses when a word here is left out; empty for the
+    /// sentence itself.
     #[getter]
     fn influence<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        Array::matrix(&self.inner.influence).view(py)
+        Array::view_of(py, || Array::matrix(&self.inner.influence))
     }
 }
 
 impl Inspection {
-    /// Looks at a document.
+    /// Inspects a document.
     pub fn make(
         py: Python<'_>,
         translator: &Translator,

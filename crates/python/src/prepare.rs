@@ -12,7 +12,7 @@ use pyo3::prelude::*;
 use serde_json::json;
 
 use crate::errors::config;
-use crate::values::{pairs, to_python};
+use crate::values::{language_pair, pairs, to_python};
 use crate::work::{self, Link};
 
 /// A split: files, or documents in memory.
@@ -24,8 +24,9 @@ enum Split {
 /// Prepares data for training: learns tokenizers, encodes the splits, writes a directory.
 ///
 /// A split is a pair of files `("train.en", "train.de")`, a list of such pairs, or any iterable of
-/// documents, each an iterable of pairs `(source, target)`; so documents may come from a database
-/// or from Hugging Face `datasets`. Returns the manifest.
+/// documents, each an iterable of rows: pairs `(source, target)`, as from a database, or mappings
+/// such as `{"en": …, "de": …}` or `{"translation": {"en": …, "de": …}}`, as from Hugging Face
+/// `datasets`. Returns the manifest.
 ///
 /// >>> document = [("The lamp is old.", "Die Lampe ist alt."), ("It is red.", "Sie ist rot.")]
 /// >>> manifest = abridge.prepare("prepared", train=[document] * 20, vocabulary_size=35)
@@ -48,19 +49,17 @@ pub fn prepare<'py>(
     force: bool,
     progress: Option<&Bound<'py, PyAny>>,
 ) -> PyResult<Bound<'py, PyAny>> {
-    let Some((source, target)) = languages.split_once('-') else {
-        return Err(config(format!("languages {languages:?} is not a pair as \"en-de\"")));
-    };
+    let (source, target) = language_pair(languages)?;
     let mut recipe = Recipe {
         languages: Languages { source: source.into(), target: target.into() },
         ..Recipe::default()
     };
     recipe.tokenizer.joint = joint;
     recipe.tokenizer.vocabulary_size = vocabulary_size.unwrap_or(recipe.tokenizer.vocabulary_size);
-    let mut given = vec![("train", split("train", train)?)];
+    let mut given = vec![("train", split("train", train, (source, target))?)];
     for (name, value) in [("valid", valid), ("test", test)] {
         if let Some(value) = value {
-            given.push((name, split(name, value)?));
+            given.push((name, split(name, value, (source, target))?));
         }
     }
     let threads = threads.unwrap_or_else(cores);
@@ -74,7 +73,7 @@ pub fn prepare<'py>(
         }
         let request =
             Request { recipe: &recipe, data: Path::new(""), output: &output, threads, force };
-        let mut progress = Told { link, reached: 0 };
+        let mut progress = StageProgress { link, reached: 0 };
         let outcome = if all_files {
             abridge_corpus::prepare::prepare(&request, &mut progress)?
         } else {
@@ -93,7 +92,7 @@ pub fn prepare<'py>(
     to_python(py, &manifest)
 }
 
-/// Prepares the built-in practice corpus, in which only context tells what a pronoun stands for.
+/// Prepares the built-in practice corpus, in which only the context shows what a pronoun refers to.
 ///
 /// >>> manifest = abridge.practice("practice", train_documents=150)
 #[pyfunction]
@@ -118,19 +117,19 @@ pub fn practice<'py>(
             threads: cores(),
             force: false,
         };
-        let outcome = prepare_practice(&corpus, &request, &mut Told { link, reached: 0 })?;
+        let outcome = prepare_practice(&corpus, &request, &mut StageProgress { link, reached: 0 })?;
         Ok(serde_json::to_value(outcome.manifest())?)
     })?;
     to_python(py, &manifest)
 }
 
-/// Hands on what is reached, over all stages.
-struct Told<'a> {
+/// Forwards progress across all stages.
+struct StageProgress<'a> {
     link: &'a Link,
     reached: u64,
 }
 
-impl Progress for Told<'_> {
+impl Progress for StageProgress<'_> {
     fn stage(&mut self, _name: &str, _total: u64) {
         self.reached = 0;
         self.link.step(0);
@@ -142,7 +141,7 @@ impl Progress for Told<'_> {
     }
 }
 
-fn split(name: &str, value: &Bound<'_, PyAny>) -> PyResult<Split> {
+fn split(name: &str, value: &Bound<'_, PyAny>, languages: (&str, &str)) -> PyResult<Split> {
     let files = |(source, target): (PathBuf, PathBuf)| InputFiles {
         source,
         target: Some(target),
@@ -153,14 +152,14 @@ fn split(name: &str, value: &Bound<'_, PyAny>) -> PyResult<Split> {
     if let Ok(pair) = value.extract::<(PathBuf, PathBuf)>() {
         return Ok(Split::Files(vec![files(pair)]));
     }
-    // An iterator can be read only once, so only a list is tried twice.
+    // An iterator can be read only once, so only a list is first tried as pairs of files.
     if value.is_instance_of::<pyo3::types::PyList>()
         && let Ok(pairs) = value.extract::<Vec<(PathBuf, PathBuf)>>()
         && !pairs.is_empty()
     {
         return Ok(Split::Files(pairs.into_iter().map(files).collect()));
     }
-    Ok(Split::Documents(pairs(name, value)?))
+    Ok(Split::Documents(pairs(name, value, Some(languages))?))
 }
 
 fn set(recipe: &mut Recipe, name: &str, files: Vec<InputFiles>) {
@@ -171,8 +170,8 @@ fn set(recipe: &mut Recipe, name: &str, files: Vec<InputFiles>) {
     }
 }
 
-/// A hash of all text in memory: another text, or the same in other documents, is another directory.
-/// What is in files is hashed where they are read.
+/// The hash of all text in memory and its division into documents. Files are hashed where they are
+/// read.
 fn hash(given: &[(&str, Split)]) -> String {
     let mut hasher = Hasher::new();
     for (name, split) in given {

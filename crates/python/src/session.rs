@@ -1,4 +1,4 @@
-//! A document in the middle of being translated.
+//! A document that is translated sentence by sentence.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -6,14 +6,14 @@ use abridge_translate::{BeamSettings, Control, Turn};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 
-use crate::errors::exception;
+use crate::errors::{exception, guarded};
 use crate::translation::{Found, Translation};
 use crate::translator::Translator;
 use crate::values::Array;
 use crate::{search, work};
 
-/// The memory of one document in the middle of being translated. Safe to use from several threads:
-/// one sentence is translated after the other.
+/// A document that is translated sentence by sentence, with its memory. Safe to use from several
+/// threads: one sentence is translated after the other.
 ///
 /// >>> session = translator.session()
 /// >>> for sentence in ["The lamp is old.", "It is broken."]:
@@ -31,7 +31,7 @@ pub struct Session {
     inner: Mutex<abridge_translate::Session>,
 }
 
-/// What the memory keeps of a sentence.
+/// A sentence of the memory.
 #[pyclass(frozen, module = "abridge")]
 pub struct Memory {
     /// The tokens of the sentence.
@@ -58,7 +58,7 @@ impl Memory {
 
 #[pymethods]
 impl Session {
-    /// Translates the next sentence. Where that fails, the session stays as it was.
+    /// Translates the next sentence. If that fails, the session is unchanged.
     #[pyo3(signature = (sentence, *, attention=false, **search))]
     fn translate(
         &self,
@@ -67,58 +67,57 @@ impl Session {
         attention: bool,
         search: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<Translation> {
-        let settings = search::settings(&self.translator, search)?;
+        let settings = search::settings(&self.translator, search, &[])?;
         self.next(py, &sentence, attention, &settings)
     }
 
-    /// Everything that is needed to go on elsewhere, with `Translator.restore(bytes)`.
+    /// The session as bytes, for `Translator.restore(bytes)` in any process.
     ///
     /// >>> session = translator.session()
     /// >>> kept = session.save()
     /// >>> session.restore(kept)
-    fn save<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
-        let bytes = py.detach(|| self.lock().save());
-        PyBytes::new(py, &bytes)
+    fn save<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
+        let bytes = guarded(|| py.detach(|| self.lock().save()))?;
+        Ok(PyBytes::new(py, &bytes))
     }
 
-    /// Takes over a saved session of the same model in place of this one.
+    /// Replaces this session by a saved one of the same model.
     fn restore(&self, py: Python<'_>, bytes: Vec<u8>) -> PyResult<()> {
         let session = work::run(py, None, |_| Ok(self.translator.restore(&bytes)?))?;
-        py.detach(|| *self.lock() = session);
-        Ok(())
+        guarded(|| py.detach(|| *self.lock() = session))
     }
 
     /// Forgets everything: a new document begins.
-    pub fn clear(&self, py: Python<'_>) {
-        py.detach(|| self.lock().clear());
+    pub fn clear(&self, py: Python<'_>) -> PyResult<()> {
+        guarded(|| py.detach(|| self.lock().clear()))
     }
 
-    /// The number of sentences that are remembered.
-    fn __len__(&self, py: Python<'_>) -> usize {
-        py.detach(|| self.lock().len())
+    /// The number of remembered sentences.
+    fn __len__(&self, py: Python<'_>) -> PyResult<usize> {
+        guarded(|| py.detach(|| self.lock().len()))
     }
 
-    /// A session that remembers nothing is a session all the same.
+    /// A session is true even if it remembers nothing.
     #[expect(clippy::unused_self, reason = "Python calls it on an object")]
     fn __bool__(&self) -> bool {
         true
     }
 
-    /// How many sentences are remembered at most.
+    /// The largest number of remembered sentences.
     #[getter]
-    fn context_size(&self, py: Python<'_>) -> usize {
-        py.detach(|| self.lock().context_size())
+    fn context_size(&self, py: Python<'_>) -> PyResult<usize> {
+        guarded(|| py.detach(|| self.lock().context_size()))
     }
 
     /// How many sentences of the document have been translated.
     #[getter]
-    fn sentences(&self, py: Python<'_>) -> u64 {
-        py.detach(|| self.lock().sentences())
+    fn sentences(&self, py: Python<'_>) -> PyResult<u64> {
+        guarded(|| py.detach(|| self.lock().sentences()))
     }
 
-    /// What is remembered, oldest first.
-    fn memory(&self, py: Python<'_>) -> Vec<Memory> {
-        let session = py.detach(|| self.lock().clone());
+    /// The remembered sentences, oldest first.
+    fn memory(&self, py: Python<'_>) -> PyResult<Vec<Memory>> {
+        let session = guarded(|| py.detach(|| self.lock().clone()))?;
         let memory = |remembered: &abridge_model::Remembered| {
             let piece =
                 |&id: &u32| self.translator.source().piece(id).unwrap_or_default().to_owned();
@@ -130,27 +129,24 @@ impl Session {
                 group_weights: weights.map(Array::tensor),
             }
         };
-        session.remembered().map(memory).collect()
+        guarded(|| session.remembered().map(memory).collect())
     }
 
-    fn __repr__(&self, py: Python<'_>) -> String {
-        let (len, most) = py.detach(|| {
-            let session = self.lock();
-            (session.len(), session.context_size())
-        });
-        format!("Session(remembers {len} of at most {most} sentences)")
+    fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
+        let (len, most) = (self.__len__(py)?, self.context_size(py)?);
+        Ok(format!("Session(remembers {len} of at most {most} sentences)"))
     }
 }
 
 impl Session {
     /// A new document.
     pub fn start(translator: &Translator, context_size: Option<usize>) -> PyResult<Self> {
-        let session = translator.inner.session(context_size);
+        let session = guarded(|| translator.inner.session(context_size))?;
         let session = session.map_err(|error| exception(&error.into()))?;
         Ok(Self::new(translator, session))
     }
 
-    /// A document that has begun.
+    /// A document with its session.
     pub fn new(translator: &Translator, session: abridge_translate::Session) -> Self {
         Self { translator: translator.inner.clone(), inner: Mutex::new(session) }
     }
@@ -175,7 +171,7 @@ impl Session {
         Translation::new(py, found, &self.translator)
     }
 
-    /// A failed translation leaves the session as it was, so a poisoned lock means nothing.
+    /// A failed translation leaves the session unchanged, so a poisoned lock does not matter.
     fn lock(&self) -> MutexGuard<'_, abridge_translate::Session> {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }

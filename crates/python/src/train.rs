@@ -12,7 +12,7 @@ use crate::errors::exception;
 use crate::values::to_json;
 use crate::work;
 
-/// What a run came to.
+/// The outcome of a run.
 #[pyclass(frozen, get_all, module = "abridge")]
 pub struct Trained {
     /// The model directory; `None` if the run was stopped before its end.
@@ -21,7 +21,7 @@ pub struct Trained {
     updates: u64,
     /// The lowest validation loss, in bits per token.
     best_loss: Option<f64>,
-    /// "limit", "patience", or "stopped": then the same call goes on.
+    /// "limit", "patience", or "stopped", after which the same call resumes the run.
     ending: String,
 }
 
@@ -32,12 +32,11 @@ impl Trained {
     }
 }
 
-/// Trains a model on prepared data, or goes on with a run that was stopped.
+/// Trains a model on prepared data, or resumes a run that was stopped.
 ///
-/// `recipe` is a dictionary, the text of a TOML file, or the path of one; what it leaves out has the
-/// paper's value. `settings` are changes on top, such as `{"stop.max_updates": 500}`. `on_update`
-/// is called with a dictionary for every event of the run; if it returns `False`, the run saves
-/// and stops.
+/// `recipe` is a dictionary, the text of a TOML file, or its path; settings that it leaves out have
+/// the paper's values. `settings` change it, such as `{"stop.max_updates": 500}`. `on_update` is called
+/// with a dictionary for every event of the run; if it returns `False`, the run saves and stops.
 ///
 /// >>> recipe = {"model": {"preset": "sentence", "size": "tiny"}, "stop": {"max_updates": 2}}
 /// >>> abridge.train(recipe, "data", "run", on_update=lambda event: event.get("update", 0) < 1)

@@ -1,7 +1,7 @@
-//! Long work: on a thread of its own, so that the calling thread can listen to Ctrl-C and hand on
+//! Long work: on a thread of its own, so that the calling thread can check for Ctrl-C and forward
 //! progress, and without Python's lock, so that other threads go on.
 
-use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::panic::resume_unwind;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, SyncSender, channel, sync_channel};
@@ -10,23 +10,23 @@ use std::time::Duration;
 use pyo3::prelude::*;
 use serde_json::Value;
 
-use crate::errors;
+use crate::errors::{self, guarded};
 use crate::values::to_python;
 
-/// How long a Ctrl-C may wait.
-const PATIENCE: Duration = Duration::from_millis(50);
+/// The time between two checks for Ctrl-C.
+const POLL_INTERVAL: Duration = Duration::from_millis(50);
 
-/// What goes from the work to the caller.
+/// A message from the work to the caller.
 enum Message {
-    /// Something happened; the answer is whether to go on.
+    /// An event; the answer is whether to go on.
     Event(Value, SyncSender<bool>),
     /// The work is done.
     Finished,
 }
 
-/// The link of the work to its caller.
+/// The connection of the work to its caller.
 pub struct Link {
-    /// Set when the work is to stop.
+    /// Whether the work is to stop.
     pub stop: AtomicBool,
     done: AtomicUsize,
     messages: Sender<Message>,
@@ -47,7 +47,7 @@ impl Link {
         }
     }
 
-    /// Reports an event and waits until the caller has heard it.
+    /// Reports an event and waits until the caller has handled it.
     pub fn event(&self, event: Value) {
         let (answer, answered) = sync_channel(1);
         let is_sent = self.messages.send(Message::Event(event, answer)).is_ok();
@@ -62,8 +62,8 @@ impl Link {
     }
 }
 
-/// Does work. `progress` is called with the number of things done since it was called before, as
-/// `tqdm.update` expects it; an event is its only argument, and `False` stops the work.
+/// Does work. `progress` is called with the number of items finished since the last call, as
+/// `tqdm.update` expects it, or with an event; if it returns `False` for an event, the work stops.
 pub fn run<T: Send>(
     py: Python<'_>,
     progress: Option<&Bound<'_, PyAny>>,
@@ -75,20 +75,20 @@ pub fn run<T: Send>(
     let mut problem = None;
     let result = std::thread::scope(|scope| {
         let started = scope.spawn(|| {
-            let result = catch_unwind(AssertUnwindSafe(|| work(&link)));
-            // Nobody listens any more only if the caller has panicked.
+            let result = guarded(|| work(&link));
+            // The receiver is gone only if the caller panicked.
             let _ = link.messages.send(Message::Finished);
             result
         });
-        let mut listener = Listener { progress, link: &link, said: 0 };
+        let mut reporter = Reporter { progress, link: &link, reported: 0 };
         loop {
             let message = py.detach(|| next(&receiver));
             let is_finished = matches!(message, Some(Message::Finished));
-            let heard = listener.hear(py, message).and_then(|()| py.check_signals());
-            if let Err(error) = heard {
-                // The work comes to its end first; nothing more is told.
+            let forwarded = reporter.forward(py, message).and_then(|()| py.check_signals());
+            if let Err(error) = forwarded {
+                // Wait for the work to finish; report nothing more.
                 problem.get_or_insert(error);
-                listener.progress = None;
+                reporter.progress = None;
                 link.stop.store(true, Ordering::Relaxed);
             }
             if is_finished {
@@ -100,30 +100,29 @@ pub fn run<T: Send>(
     if let Some(problem) = problem {
         return Err(problem);
     }
-    match result {
-        Ok(Ok(result)) => result.map_err(|error| errors::exception(&error)),
-        Ok(Err(panic)) | Err(panic) => Err(errors::panic(panic.as_ref())),
-    }
+    let result = result.map_err(|panic| errors::panic(panic.as_ref())).flatten()?;
+    result.map_err(|error| errors::exception(&error))
 }
 
 fn next(receiver: &Mutex<Receiver<Message>>) -> Option<Message> {
     let receiver = receiver.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-    match receiver.recv_timeout(PATIENCE) {
+    match receiver.recv_timeout(POLL_INTERVAL) {
         Ok(message) => Some(message),
         Err(RecvTimeoutError::Timeout) => None,
         Err(RecvTimeoutError::Disconnected) => Some(Message::Finished),
     }
 }
 
-struct Listener<'a, 'py> {
+struct Reporter<'a, 'py> {
     progress: Option<&'a Bound<'py, PyAny>>,
     link: &'a Link,
-    said: usize,
+    /// Finished items that `progress` knows of.
+    reported: usize,
 }
 
-impl Listener<'_, '_> {
-    /// Hands on what has happened.
-    fn hear(&mut self, py: Python<'_>, message: Option<Message>) -> PyResult<()> {
+impl Reporter<'_, '_> {
+    /// Forwards events and progress.
+    fn forward(&mut self, py: Python<'_>, message: Option<Message>) -> PyResult<()> {
         let Some(progress) = self.progress else {
             if let Some(Message::Event(_, answer)) = message {
                 let _ = answer.send(!self.link.is_stopped());
@@ -131,17 +130,16 @@ impl Listener<'_, '_> {
             return Ok(());
         };
         if let Some(Message::Event(event, answer)) = message {
-            let said = to_python(py, &event).and_then(|event| progress.call1((event,)));
-            let go_on =
-                said.as_ref().is_ok_and(|said| !matches!(said.extract::<bool>(), Ok(false)));
-            let _ = answer.send(go_on);
-            return said.map(|_| ());
+            let returned = to_python(py, &event).and_then(|event| progress.call1((event,)));
+            let is_false = |value: &Bound<'_, PyAny>| matches!(value.extract(), Ok(false));
+            let _ = answer.send(returned.as_ref().is_ok_and(|value| !is_false(value)));
+            return returned.map(|_| ());
         }
         let done = self.link.done.load(Ordering::Relaxed);
-        if done > self.said {
-            let news = done - self.said;
-            self.said = done;
-            progress.call1((news,))?;
+        if done > self.reported {
+            let count = done - self.reported;
+            self.reported = done;
+            progress.call1((count,))?;
         }
         Ok(())
     }

@@ -1,4 +1,4 @@
-"""What is refused, with which exception and which words. No panic comes through."""
+"""What is refused, with which exception and which message. No panic reaches Python."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def test_text_that_is_not_utf8(translator: abridge.Translator, tmp_path: pathlib
 
 
 @pytest.mark.parametrize(
-    ("settings", "said"),
+    ("settings", "message"),
     [
         ({"beam": 0}, "at least one"),
         ({"n_best": 9}, "set the beam to 9"),
@@ -62,10 +62,10 @@ def test_text_that_is_not_utf8(translator: abridge.Translator, tmp_path: pathlib
         ({"context_size": 9}, "at most 2"),
     ],
 )
-def test_settings_that_make_no_sense(
-    translator: abridge.Translator, settings: dict[str, Any], said: str
+def test_invalid_settings(
+    translator: abridge.Translator, settings: dict[str, Any], message: str
 ) -> None:
-    with pytest.raises(abridge.ConfigError, match=said):
+    with pytest.raises(abridge.ConfigError, match=message):
         translator.translate(["It was old."], **settings)
 
 
@@ -74,6 +74,8 @@ def test_wrong_arguments(translator: abridge.Translator) -> None:
         translator.translate(["It was old."], beem=3)  # type: ignore[call-arg]
     with pytest.raises(abridge.ConfigError, match="one string"):
         translator.translate("It was old.")
+    with pytest.raises(abridge.ConfigError, match="sentences is a set, which has no order"):
+        translator.translate({"It was old.", "It was new."})
     with pytest.raises(abridge.ConfigError, match="threads is 0"):
         abridge.Translator("model", threads=0)
     with pytest.raises(TypeError):
@@ -85,7 +87,7 @@ def test_sentences_that_are_too_long_to_score(translator: abridge.Translator) ->
         translator.score("word " * 5000, ["Wort"])
 
 
-def test_recipes_that_make_no_sense(data: pathlib.Path, tmp_path: pathlib.Path) -> None:
+def test_invalid_recipes(data: pathlib.Path, tmp_path: pathlib.Path) -> None:
     run = tmp_path / "run"
     with pytest.raises(abridge.ConfigError, match="gruoping"):
         abridge.train({"model": {"preset": "gruoping"}}, data, run)

@@ -1,4 +1,4 @@
-"""Looking inside."""
+"""Inspection: arrays and pictures."""
 
 from __future__ import annotations
 

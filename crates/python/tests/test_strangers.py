@@ -1,5 +1,5 @@
 """Models, texts and sizes that are malicious or wrong, as `cli/tests/strangers.rs` and `fuzz.rs` hand them
-to the command line. Whatever is wrong is an `abridge.Error`, and never our bug."""
+to the command line. Each is refused with an `abridge.Error`, never with an `InternalError`."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def copy(model: pathlib.Path, tmp_path: pathlib.Path) -> pathlib.Path:
 
 
 def describe(model: pathlib.Path, names: list[str] = FILES) -> None:
-    """Lists files in a manifest of the first format, which has no seal, as anybody can write it."""
+    """Lists files in a manifest of the first format, which has no seal: anybody can write it."""
     files = {}
     for name in names:
         content = (model / name).read_bytes() if (model / name).is_file() else b""
@@ -89,7 +89,7 @@ def test_threads_are_not_without_bounds(model: pathlib.Path, value: int) -> None
 
 
 @pytest.mark.parametrize("value", [-1, 2**64, "five", None.__class__])
-def test_numbers_that_are_none(translator: abridge.Translator, value: object) -> None:
+def test_values_that_are_no_sizes(translator: abridge.Translator, value: object) -> None:
     with pytest.raises((TypeError, ValueError, OverflowError)):
         translator.translate(["It was old."], beam=value)  # type: ignore[arg-type]
 
@@ -110,6 +110,31 @@ def test_sizes_in_a_recipe_are_not_trusted(
 ) -> None:
     with pytest.raises(abridge.ConfigError):
         abridge.train({"model": {"change": change}}, data, tmp_path / "run")
+
+
+def test_values_without_an_end(data: pathlib.Path, tmp_path: pathlib.Path) -> None:
+    values: list[object] = []
+    values.append(values)
+    mapping: dict[str, object] = {}
+    mapping["a"] = mapping
+    deep: object = 1
+    for _ in range(100_000):
+        deep = [deep]
+    for value in (values, mapping, deep):
+        with pytest.raises(abridge.ConfigError, match="nested more than 64 deep"):
+            abridge.train({"a": value}, data, tmp_path / "run")
+        with pytest.raises(abridge.ConfigError, match="nested more than 64 deep"):
+            abridge.train({}, data, tmp_path / "run", settings={"a": value})
+
+
+@pytest.mark.parametrize("value", [MOST, 2**63 - 1])
+def test_more_context_than_memory(
+    translator: abridge.Translator, data: pathlib.Path, value: int
+) -> None:
+    pairs = [("It was old.", "Es war alt.")] * 3
+    with pytest.warns(UserWarning, match="was trained to look 2"), pytest.raises(abridge.Error) as raised:
+        abridge.cxmi(translator, [pairs, pairs], context_size=value)
+    assert not isinstance(raised.value, abridge.InternalError)
 
 
 @pytest.mark.skipif(os.name != "posix", reason="FIFOs and devices are of POSIX")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import pathlib
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from types import MappingProxyType
 from typing import Any
 
@@ -59,6 +59,43 @@ def test_pairs_are_rows_of_any_kind(tmp_path: pathlib.Path) -> None:
         for number, given in enumerate((documents(), lists, frames))
     ]
     assert made[0] == made[1] == made[2]
+
+
+def test_rows_are_mappings_from_languages(tmp_path: pathlib.Path) -> None:
+    pairs = [(f"The lamp {number}.", f"Die Lampe {number}.") for number in range(20)]
+    # As Hugging Face's translation data sets have them, in whatever order.
+    flat = [{"de": german, "en": english} for english, german in pairs]
+    nested = [{"id": row, "translation": texts} for row, texts in enumerate(flat)]
+    expected = abridge.prepare(tmp_path / "pairs", train=[pairs], vocabulary_size=30)
+    kinds: dict[str, Iterable[Mapping[str, Any]]] = {
+        "flat": flat,
+        "nested": nested,
+        "any mapping": map(MappingProxyType, flat),
+    }
+    for name, rows in kinds.items():
+        assert abridge.prepare(tmp_path / name, train=[rows], vocabulary_size=30) == expected
+    swapped = [[(german, english) for english, german in pairs]]
+    expected = abridge.prepare(tmp_path / "to", train=swapped, languages="de-en", vocabulary_size=30)
+    made = abridge.prepare(tmp_path / "too", train=[flat], languages="de-en", vocabulary_size=30)
+    assert made == expected
+
+
+@pytest.mark.parametrize(
+    ("documents", "message"),
+    [
+        ([[{"en": "The lamp.", "fr": "La lampe."}]], r'sentence 1 of document 1 .* "en" and "de"; .*`languages`'),
+        ([[("A.", "B."), {"en": "The lamp.", "de": None}]], "sentence 2 of document 1 is a mapping"),
+        ([[{"translation": ["The lamp.", "Die Lampe."]}]], "give a pair"),
+        ([[{"The lamp.", "Die Lampe."}]], "is a set, which has no order; give a pair"),
+        ([[frozenset({"The lamp.", "Die Lampe."})]], "is a set"),
+        ([{("The lamp.", "Die Lampe.")}], r"train: document 1 is a set.* give a list of pairs"),
+        ([{"en": "The lamp.", "de": "Die Lampe."}], "train: document 1 is a mapping"),
+        ({"train": []}, "train is a mapping"),
+    ],
+)
+def test_rows_whose_sides_are_unknown(tmp_path: pathlib.Path, documents: Any, message: str) -> None:
+    with pytest.raises(abridge.ConfigError, match=message):
+        abridge.prepare(tmp_path / "data", train=documents, vocabulary_size=30)
 
 
 def test_other_documents_are_other_data(tmp_path: pathlib.Path) -> None:
