@@ -4,15 +4,14 @@ use std::path::PathBuf;
 
 use abridge_corpus::{ContrastiveInput, ContrastiveSet};
 use abridge_evaluate::{
-    Accuracy, ContrastiveReport, CxmiSettings, Identity, check_context, check_languages,
-    limit_context, score_set,
+    Accuracy, ContrastiveReport, CxmiSettings, Identity, SentenceGain, check_context,
+    check_languages, limit_context, score_set,
 };
 use pyo3::prelude::*;
 use serde_json::{Value, json};
 
-use crate::errors::config;
 use crate::translator::Translator;
-use crate::values::{pairs, to_python};
+use crate::values::{language_pair, pairs, to_python};
 use crate::work;
 
 /// How often a model prefers the right candidate of a contrastive set.
@@ -60,7 +59,7 @@ pub struct Cxmi {
     /// The mean gain per token.
     #[pyo3(get)]
     per_token: f64,
-    /// The mean gain per sentence from sentences of another place: a control.
+    /// The mean gain per sentence from sentences from elsewhere: the control.
     #[pyo3(get)]
     random: f64,
     rows: Value,
@@ -69,13 +68,14 @@ pub struct Cxmi {
 
 #[pymethods]
 impl Cxmi {
-    /// One dictionary per sentence: `document`, `sentence`, `gain`, `random`, `words`.
+    /// One dictionary per sentence: `document`, `sentence`, `gain`, `random` (the gain from sentences
+    /// from elsewhere), `words`, `word_gains` and `random_words` (the gains of its words).
     #[getter]
     fn rows<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         to_python(py, &self.rows)
     }
 
-    /// One dictionary per word, those that gained most first: `word`, `count`, `total`.
+    /// One dictionary per word, by descending gain: `word`, `count`, `total`.
     #[getter]
     fn words<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         to_python(py, &self.words)
@@ -87,7 +87,8 @@ impl Cxmi {
 }
 
 /// Scores the candidates of a contrastive set (ContraPro, the large English-French set, Bawden's, or
-/// the practice corpus' own) and counts how often the reference wins.
+/// the practice corpus' own) and counts how often the reference wins. A larger `context_size` than
+/// the model was trained with is possible, with a warning.
 ///
 /// >>> found = abridge.contrast(translator, "data/text/contrastive.json")
 /// >>> found.rows[0]["part"], found.rows[0]["items"]
@@ -104,35 +105,28 @@ pub fn contrast(
     context_size: Option<usize>,
     progress: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<Contrast> {
-    let translator = &model.inner;
-    let trained = translator.languages().map(|(source, target)| format!("{source}-{target}"));
+    let trained = model.inner.languages().map(|(source, target)| format!("{source}-{target}"));
     let pair = languages.or_else(|| trained.clone()).unwrap_or_else(|| "en-de".to_owned());
-    let Some((source, target)) = pair.split_once('-') else {
-        return Err(config(format!("languages {pair:?} is not a pair as \"en-de\"")));
-    };
-    let most = translator.model().config().context_size;
-    if let Some(size) = context_size.filter(|&size| size > most) {
-        return Err(config(format!(
-            "context_size is {size}, but the model looks at most {most} back"
-        )));
-    }
+    let (source, target) = language_pair(&pair)?;
+    model.warn_of_context(py, context_size)?;
     work::run(py, progress, |link| {
+        let translator = &*model.with_context(context_size)?;
+        let most = translator.model().config().context_size;
         let mut input = ContrastiveInput::new(&set, source, target);
         input.documents = documents;
         input.context = input.context.max(most);
         let set = ContrastiveSet::read(&input)?;
         check_languages(&set, &pair, trained.as_deref())?;
-        let context = context_size.unwrap_or(most);
+        let context = context_size.map_or(most, |size| size.min(most));
         check_context(&set, context)?;
         let identity = Identity::new(translator, &set, context);
         let mut limited = set.clone();
         limit_context(&mut limited, context);
         let mut scores = Vec::with_capacity(set.items.len());
-        // In pieces, so that Ctrl-C need not wait for the end.
+        // In chunks, between which Ctrl-C is checked.
         for items in limited.items.chunks(64) {
-            anyhow::ensure!(!link.is_stopped(), "stopped");
             let part = ContrastiveSet { items: items.to_vec(), notes: Vec::new() };
-            scores.extend(score_set(translator, &part, None, &mut |done| link.done(done))?);
+            scores.extend(score_set(translator, &part, None, &mut |done| link.step(done))?);
         }
         let report = ContrastiveReport::new(&set, &scores);
         Ok(Contrast {
@@ -156,8 +150,9 @@ pub fn contrast(
     })
 }
 
-/// How much the references of documents gain from the sentences before (CXMI, Fernandes et al.,
-/// 2021). `documents` are lists of pairs `(source, reference)`.
+/// How much the references of documents gain from the sentences before them (CXMI, Fernandes et al.,
+/// 2021). `documents` are lists of rows `(source, reference)`, or mappings from the languages of the
+/// model. A larger `context_size` than the model was trained with is possible, with a warning.
 ///
 /// >>> document = [("I see the lamp.", "Ich sehe die Lampe."), ("It is old.", "Sie ist alt.")]
 /// >>> [row["sentence"] for row in abridge.cxmi(translator, [document, document]).rows]
@@ -172,28 +167,42 @@ pub fn cxmi(
     seed: u64,
     progress: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<Cxmi> {
-    let documents = pairs("documents", documents)?;
-    let most = model.inner.model().config().context_size;
-    let context = context_size.unwrap_or(most);
-    if context == 0 || context > most {
-        return Err(config(format!(
-            "context_size is {context}, but the model looks at most {most} back; CXMI needs at \
-             least 1"
-        )));
-    }
+    let documents = pairs("documents", documents, model.inner.languages())?;
+    model.warn_of_context(py, context_size)?;
     work::run(py, progress, |link| {
+        let translator = model.with_context(context_size)?;
+        let most = translator.model().config().context_size;
+        let context = context_size.map_or(most, |size| size.min(most));
+        if context == 0 {
+            let problem = "CXMI measures the gain from context, but here is none";
+            let remedy = "give a model that uses context, and a context_size of at least 1";
+            return Err(abridge_base::Error::usage(problem).remedy(remedy).into());
+        }
         let settings = CxmiSettings { context, seed };
-        let report = abridge_evaluate::cxmi(&model.inner, &documents, settings, &mut |done| {
-            link.step(done);
-        })?;
-        let all = serde_json::to_value(&report)?;
+        let report =
+            abridge_evaluate::cxmi(&translator, &documents, settings, &mut |done| link.step(done))?;
         Ok(Cxmi {
             per_sentence: report.context.per_sentence,
             per_token: report.context.per_token,
             random: report.random.per_sentence,
-            rows: all["lines"].clone(),
-            words: all["words"].clone(),
+            rows: report.lines.iter().map(sentence_row).collect(),
+            words: serde_json::to_value(&report.words)?,
         })
+    })
+}
+
+/// Words and gains in lists of their own: polars refuses lists of mixed types.
+fn sentence_row(line: &SentenceGain) -> Value {
+    let (words, word_gains): (Vec<&String>, Vec<f64>) =
+        line.words.iter().map(|(word, gain)| (word, *gain)).unzip();
+    json!({
+        "document": line.document,
+        "sentence": line.sentence,
+        "gain": line.gain,
+        "random": line.random,
+        "words": words,
+        "word_gains": word_gains,
+        "random_words": line.random_words,
     })
 }
 

@@ -1,15 +1,15 @@
-//! abridge from Python. Everything is done by the other crates; here are only the words in which
-//! Python asks for it.
+//! abridge from Python. The other crates do the work; this crate only wraps them.
 //!
 //! | module | what |
 //! | --- | --- |
 //! | `work` | long work: without Python's lock, with progress, stopped by Ctrl-C |
 //! | `errors` | errors as exceptions, panics as errors |
-//! | `search` | how a translation is searched for, as keyword arguments |
+//! | `values` | values of Python as values of the library, and back |
+//! | `search` | the settings of the search, as keyword arguments |
 //! | `translator`, `session`, `translation` | translating |
 //! | `scores`, `metrics`, `contrast` | scoring and measuring |
 //! | `prepare`, `train`, `import` | making models |
-//! | `inspect` | looking inside |
+//! | `inspect` | what the memory keeps, and which earlier words decided |
 
 // PyO3's macros write `unsafe` code in our name, so it cannot be forbidden here.
 #![allow(unsafe_code, reason = "only in code that PyO3's macros write")]
@@ -44,6 +44,7 @@ fn _abridge(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<translation::Translation>()?;
     module.add_class::<translation::Hypothesis>()?;
     module.add_class::<translation::Attention>()?;
+    module.add_class::<translation::MemoryAttention>()?;
     module.add_class::<scores::Score>()?;
     module.add_class::<metrics::MetricScore>()?;
     module.add_class::<metrics::Comparison>()?;

@@ -4,8 +4,8 @@ use std::path::PathBuf;
 
 use abridge_evaluate::comet::{Comet, CometTexts};
 use abridge_evaluate::{
-    Bleu, ChrF, PairedTest, References, Statistics, Ter, TextMetric, Tokenizer, corpus_score,
-    sentence_score,
+    Bleu, ChrF, Metric, PairedTest, References, Statistics, Ter, TextMetric, Tokenizer,
+    compare_with,
 };
 use abridge_model::DeviceKind;
 use pyo3::prelude::*;
@@ -26,7 +26,7 @@ pub struct MetricScore {
     /// The score of each sentence.
     #[pyo3(get)]
     sentences: Vec<f64>,
-    /// What the score depends on; for BLEU, chrF and TER that of sacreBLEU.
+    /// What the score depends on; for BLEU, chrF and TER in sacreBLEU's format.
     #[pyo3(get)]
     signature: String,
 }
@@ -67,7 +67,7 @@ impl Comparison {
     }
 }
 
-/// BLEU as sacreBLEU computes it. `references` are one list of lines, or several.
+/// BLEU as sacreBLEU computes it. `references` is one list of lines, or several.
 ///
 /// >>> round(abridge.evaluate.bleu(["It was a cat."], [["It was a cat."], ["A cat it was."]]).score, 6)
 /// 100.0
@@ -163,14 +163,14 @@ pub fn comet(
 }
 
 /// Tests whether a system differs from a baseline: `metric` is "bleu", "chrf" or "ter", `test`
-/// "bootstrap" or "randomization", both as sacreBLEU does them.
+/// "bootstrap" or "randomization", both as sacreBLEU does them. `progress` counts the samples.
 ///
 /// >>> worse, better = ["It was a cat."] * 50, ["It was a dog."] * 50
 /// >>> abridge.evaluate.compare(worse, better, better).p_value < 0.01
 /// True
 #[pyfunction]
 #[pyo3(signature = (baseline, system, references, *, metric="bleu", test="bootstrap", samples=None,
-                    seed=12345))]
+                    seed=12345, progress=None))]
 pub fn compare(
     py: Python<'_>,
     baseline: &Bound<'_, PyAny>,
@@ -180,6 +180,7 @@ pub fn compare(
     test: &str,
     samples: Option<usize>,
     seed: u64,
+    progress: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<Comparison> {
     let metric: Box<dyn TextMetric + Send + Sync> = match metric {
         "bleu" => Box::new(Bleu::default()),
@@ -196,11 +197,14 @@ pub fn compare(
     let baseline = values::sentences("baseline", baseline)?;
     let system = values::sentences("system", system)?;
     let references = streams(references)?;
-    work::run(py, None, |_| {
+    work::run(py, progress, |link| {
         let references = References::new(references)?;
-        let baseline = Statistics::collect(metric.as_ref(), &baseline, &references)?;
-        let system = Statistics::collect(metric.as_ref(), &system, &references)?;
-        let found = abridge_evaluate::compare(metric.as_ref(), &baseline, &system, test)?;
+        let count = |lines: &[String]| {
+            Statistics::collect_with(metric.as_ref(), lines, &references, &|_| link.step(0))
+        };
+        let (baseline, system) = (count(&baseline)?, count(&system)?);
+        let samples = |count| link.step(count);
+        let found = compare_with(metric.as_ref(), &baseline, &system, test, &samples)?;
         Ok(Comparison {
             baseline: metric.score(&baseline.sums()),
             system: metric.score(&system.sums()),
@@ -211,36 +215,33 @@ pub fn compare(
     })
 }
 
+/// Scores a translation; `single` scores its sentences, from the same counts.
 fn measure(
     py: Python<'_>,
     metric: &(impl TextMetric + Sync),
-    single: &(impl TextMetric + Sync),
+    single: &(impl Metric + Sync),
     hypotheses: &Bound<'_, PyAny>,
     references: &Bound<'_, PyAny>,
 ) -> PyResult<MetricScore> {
     let hypotheses = values::sentences("hypotheses", hypotheses)?;
     let references = streams(references)?;
-    work::run(py, None, |_| {
+    work::run(py, None, |link| {
         let references = References::new(references)?;
-        let score = corpus_score(metric, &hypotheses, &references)?;
-        let sentence = |(place, hypothesis): (usize, &String)| {
-            sentence_score(single, hypothesis, &references.of_segment(place))
-        };
+        let step = |_| link.step(0);
+        let statistics = Statistics::collect_with(metric, &hypotheses, &references, &step)?;
         Ok(MetricScore {
-            name: score.name,
-            score: score.score,
-            sentences: hypotheses.iter().enumerate().map(sentence).collect(),
-            signature: score.signature.to_string(),
+            name: metric.name(),
+            score: metric.score(&statistics.sums()),
+            sentences: statistics.rows().map(|counts| single.score(counts)).collect(),
+            signature: metric.signature(references.count()).to_string(),
         })
     })
 }
 
 /// One list of lines, or several of them; a line may be missing.
 fn streams(references: &Bound<'_, PyAny>) -> PyResult<Vec<Vec<Option<String>>>> {
-    if references.is_instance_of::<PyString>() {
-        return Err(config("references is one string; give a list of lines"));
-    }
-    let all: Vec<Bound<'_, PyAny>> = references.try_iter()?.collect::<PyResult<_>>()?;
+    let all: Vec<Bound<'_, PyAny>> =
+        values::items("references", references, "lines")?.collect::<PyResult<_>>()?;
     let is_single = all.iter().all(|line| line.is_none() || line.is_instance_of::<PyString>());
     let lines = |lines: Vec<Bound<'_, PyAny>>| {
         lines.into_iter().map(|line| line.extract::<Option<String>>()).collect()

@@ -6,7 +6,7 @@ use pyo3::prelude::*;
 use crate::values::Array;
 use crate::{values, work};
 
-/// Candidates between two looks for Ctrl-C.
+/// Candidates between two checks for Ctrl-C.
 const CHUNK: usize = 256;
 
 /// How probable a translation is.
@@ -15,7 +15,7 @@ pub struct Score {
     /// The log-probability of all tokens, the end included.
     #[pyo3(get)]
     sum: f64,
-    /// The log-probability per token: what candidates are ranked by.
+    /// The log-probability per token, by which candidates are ranked.
     #[pyo3(get)]
     mean: f64,
     token_scores: Array,
@@ -42,6 +42,7 @@ pub fn score(
     candidates: &Bound<'_, PyAny>,
     context: Option<&Bound<'_, PyAny>>,
     context_translations: Option<&Bound<'_, PyAny>>,
+    progress: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<Vec<Score>> {
     let list = |name: &str, value: Option<&Bound<'_, PyAny>>| match value {
         Some(value) => values::sentences(name, value),
@@ -50,7 +51,7 @@ pub fn score(
     let candidates = values::sentences("candidates", candidates)?;
     let context = list("context", context)?;
     let context_translations = list("context_translations", context_translations)?;
-    let scores = work::run(py, None, |link| {
+    let scores = work::run(py, progress, |link| {
         let mut scores = Vec::with_capacity(candidates.len());
         for candidates in candidates.chunks(CHUNK) {
             let request = ScoreRequest {
@@ -61,7 +62,7 @@ pub fn score(
                 candidates,
             };
             scores.extend(translator.score(&[request], &|_| {})?.into_iter().flatten());
-            link.step(0);
+            link.step(candidates.len());
         }
         Ok(scores)
     })?;

@@ -1,8 +1,9 @@
-//! What a translation is to Python.
+//! Translations as objects of Python.
 
-use abridge_translate::{Explanation, Translator};
+use abridge_translate::{Explanation, SentenceAttention, Translator};
 use pyo3::prelude::*;
 
+use crate::errors::guarded;
 use crate::values::Array;
 
 /// The translation of one sentence.
@@ -16,25 +17,25 @@ pub struct Translation {
     /// Its log-probability, divided by the length penalty.
     #[pyo3(get)]
     score: f64,
-    /// Whether it ended only because it was as long as is allowed.
+    /// Whether it ended only because it reached the maximum length.
     #[pyo3(get)]
     is_cut: bool,
-    /// All hypotheses that were asked for, the best first.
+    /// The hypotheses, as many as `n_best`, the best first.
     #[pyo3(get)]
     hypotheses: Vec<Py<Hypothesis>>,
-    /// Where it looked, if that was asked for with `attention=True`.
+    /// What it attended to, if requested with `attention=True`.
     #[pyo3(get)]
     attention: Option<Py<Attention>>,
 }
 
-/// What the work found, without anything of Python's.
+/// A translation before it becomes an object of Python.
 pub struct Found {
     translation: abridge_translate::Translation,
     explanation: Option<Explanation>,
 }
 
 impl Found {
-    /// A translation, with where it looked if that is wanted and was noted.
+    /// A translation, with what it attended to if that was requested.
     pub fn new(
         translation: abridge_translate::Translation,
         translator: &Translator,
@@ -61,7 +62,7 @@ pub struct Hypothesis {
     token_scores: Array,
 }
 
-/// Which words a translation looked at.
+/// What a translation attended to.
 #[pyclass(frozen, module = "abridge")]
 pub struct Attention {
     /// The words of the source.
@@ -70,10 +71,27 @@ pub struct Attention {
     /// The words of the translation.
     #[pyo3(get)]
     target: Vec<String>,
-    /// Pairs `(source, target)` of places: each target word with the source word that it looked at most.
+    /// Pairs `(source, target)` of indices: each target word with the source word that it attended to
+    /// most.
     #[pyo3(get)]
     alignment: Vec<(usize, usize)>,
     explanation: Explanation,
+}
+
+/// The attention of a translation to one sentence of the memory.
+#[pyclass(frozen, module = "abridge")]
+pub struct MemoryAttention {
+    /// How many sentences back; 0 is the sentence itself.
+    #[pyo3(get)]
+    distance: usize,
+    /// Whether it is the translation of that sentence, in models that remember translations.
+    #[pyo3(get)]
+    is_translation: bool,
+    /// Its words.
+    #[pyo3(get)]
+    words: Vec<String>,
+    attention: Array,
+    entry_attention: Array,
 }
 
 #[pymethods]
@@ -108,65 +126,68 @@ impl Hypothesis {
 
 #[pymethods]
 impl Attention {
-    /// The sentences of the memory, nearest first: `(distance, words, weights)`, where `weights` is
-    /// an array with one row per target word and one column per word of that sentence.
-    fn memory<'py>(
-        &self,
-        py: Python<'py>,
-    ) -> PyResult<Vec<(usize, Vec<String>, Bound<'py, PyAny>)>> {
-        let mut seen: Vec<(usize, bool)> = Vec::new();
-        for look in &self.explanation.looks {
-            for sentence in &look.memory {
-                let key = (sentence.back, sentence.is_translation);
-                if !seen.contains(&key) {
-                    seen.push(key);
+    /// The sentences of the memory, nearest first, and each before its translation.
+    fn memory(&self) -> PyResult<Vec<MemoryAttention>> {
+        guarded(|| {
+            let target = &self.explanation.target;
+            let mut seen: Vec<&SentenceAttention> = Vec::new();
+            for sentence in target.iter().flat_map(|word| &word.memory) {
+                if !seen.iter().any(|other| is_same(other, sentence)) {
+                    seen.push(sentence);
                 }
             }
-        }
-        seen.sort_unstable();
-        let mut sentences = Vec::new();
-        for (back, is_translation) in seen {
-            let mut words = Vec::new();
-            let mut rows = Vec::new();
-            for look in &self.explanation.looks {
-                let found = look
-                    .memory
-                    .iter()
-                    .find(|s| s.back == back && s.is_translation == is_translation);
-                let Some(found) = found else {
-                    rows.push(Vec::new());
-                    continue;
-                };
-                words = found.words.iter().map(|(word, _)| word.clone()).collect();
-                rows.push(found.words.iter().map(|(_, weight)| *weight).collect());
-            }
-            for row in &mut rows {
-                row.resize(words.len(), 0.0);
-            }
-            sentences.push((back, words, Array::matrix(&rows).view(py)?));
-        }
-        Ok(sentences)
+            seen.sort_by_key(|sentence| (sentence.back, sentence.is_translation));
+            seen.into_iter().map(|sentence| self.attention_to(sentence)).collect()
+        })
     }
 }
 
+#[pymethods]
+impl MemoryAttention {
+    /// An array with one row per target word and one column per word of the sentence.
+    #[getter]
+    fn attention<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        self.attention.view(py)
+    }
+
+    /// An array with one row per target word and one column per row of the sentence's memory entry.
+    #[getter]
+    fn entry_attention<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        self.entry_attention.view(py)
+    }
+
+    fn __repr__(&self) -> String {
+        let is_translation = if self.is_translation { "True" } else { "False" };
+        format!("MemoryAttention(distance={}, is_translation={is_translation})", self.distance)
+    }
+}
+
+/// Whether both are the same sentence. Parts of a long sentence, which are translated one after the
+/// other, see different sentences at the same distance.
+fn is_same(one: &SentenceAttention, other: &SentenceAttention) -> bool {
+    (one.back, one.is_translation) == (other.back, other.is_translation)
+        && one.words.iter().map(|(word, _)| word).eq(other.words.iter().map(|(word, _)| word))
+}
+
 impl Translation {
-    /// For Python, with where it looked.
+    /// The object for Python.
     pub fn new(py: Python<'_>, found: Found, translator: &Translator) -> PyResult<Self> {
         let Found { translation, explanation } = found;
-        let attention = explanation.map(|explanation| Py::new(py, Attention::new(explanation)));
+        let attention = explanation.map(|explanation| guarded(|| Attention::new(explanation)));
+        let attention = attention.transpose()?.map(|attention| Py::new(py, attention));
         let attention = attention.transpose()?;
         let (text, score) = (translation.text().to_owned(), translation.score());
         let is_cut = translation.is_cut();
         let convert = |found: abridge_translate::Rendition| {
             let piece = |&id: &u32| translator.target().piece(id).unwrap_or_default().to_owned();
-            let hypothesis = Hypothesis {
+            let hypothesis = guarded(|| Hypothesis {
                 text: found.text,
                 score: found.score,
                 tokens: found.tokens.iter().map(piece).collect(),
                 ids: Array::ids(found.tokens),
                 token_scores: Array::floats(found.token_scores),
-            };
-            Py::new(py, hypothesis)
+            });
+            Py::new(py, hypothesis?)
         };
         let hypotheses = translation.hypotheses.into_iter().map(convert);
         let hypotheses = hypotheses.collect::<PyResult<_>>()?;
@@ -178,9 +199,30 @@ impl Attention {
     fn new(explanation: Explanation) -> Self {
         Self {
             source: explanation.source.clone(),
-            target: explanation.looks.iter().map(|look| look.word.clone()).collect(),
+            target: explanation.target.iter().map(|target| target.word.clone()).collect(),
             alignment: explanation.alignment(),
             explanation,
+        }
+    }
+
+    /// The weights of one sentence for all target words; 0 where it got no attention.
+    fn attention_to(&self, sentence: &SentenceAttention) -> MemoryAttention {
+        let found = self.explanation.target.iter();
+        let found: Vec<Option<&SentenceAttention>> = found
+            .map(|target| target.memory.iter().find(|other| is_same(other, sentence)))
+            .collect();
+        let matrix = |columns: usize, row: fn(&SentenceAttention) -> Vec<f32>| {
+            let rows = found.iter().map(|found| found.map_or_else(|| vec![0.0; columns], row));
+            Array::matrix(&rows.collect::<Vec<_>>())
+        };
+        MemoryAttention {
+            distance: sentence.back,
+            is_translation: sentence.is_translation,
+            words: sentence.words.iter().map(|(word, _)| word.clone()).collect(),
+            attention: matrix(sentence.words.len(), |found| {
+                found.words.iter().map(|(_, weight)| *weight).collect()
+            }),
+            entry_attention: matrix(sentence.rows.len(), |found| found.rows.clone()),
         }
     }
 }

@@ -1,6 +1,7 @@
-//! A model directory that translates and scores.
+//! A model that translates and scores.
 
-use std::path::PathBuf;
+use std::ffi::CString;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, TryLockError};
 use std::time::Duration;
 
@@ -9,8 +10,9 @@ use abridge_corpus::{Input, read};
 use abridge_model::DeviceKind;
 use abridge_model::weights::ModelDirectory;
 use abridge_translate::{BeamSettings, Control, DocumentSettings, InstalledModels};
+use pyo3::exceptions::PyUserWarning;
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyIterator, PyString};
+use pyo3::types::{PyDict, PyIterator};
 
 use crate::errors::{config, exception};
 use crate::inspect::Inspection;
@@ -19,7 +21,7 @@ use crate::session::Session;
 use crate::translation::{Found, Translation};
 use crate::{scores, search, values, work};
 
-/// A model directory, ready to translate and to score. Safe to use from several threads.
+/// A model that translates and scores. Safe to use from several threads.
 ///
 /// The path is that of a model directory, or the name of an installed model; by default the built-in
 /// English-German model.
@@ -29,12 +31,14 @@ use crate::{scores, search, values, work};
 /// ...     text, score = translation.text, translation.score
 ///
 /// Methods that translate take these keywords: `beam`, `n_best`, `length_penalty`, `min_length`,
-/// `max_length`, `prefix`, and with `sample=True` `top_k`, `top_p`, `temperature` and `seed`. What is not
-/// given is as the makers of the model search.
+/// `max_length`, `prefix`, and with `sample=True` `top_k`, `top_p`, `temperature` and `seed`. Their
+/// defaults are those of the model.
 #[pyclass(frozen, module = "abridge")]
 pub struct Translator {
     pub inner: Arc<abridge_translate::Translator>,
     path: PathBuf,
+    device: DeviceKind,
+    to: Option<String>,
 }
 
 #[pymethods]
@@ -44,7 +48,7 @@ impl Translator {
     fn new(
         py: Python<'_>,
         path: Option<PathBuf>,
-        to: Option<&str>,
+        to: Option<String>,
         threads: Option<usize>,
         device: &str,
     ) -> PyResult<Self> {
@@ -55,17 +59,14 @@ impl Translator {
             device.parse().map_err(|error: abridge_model::Error| exception(&error.into()))?;
         let (path, inner) = work::run(py, None, |_| {
             let path = InstalledModels::locate(path.as_deref())?;
-            let mut translator = abridge_translate::Translator::open(&path, &device.open()?)?;
-            if let Some(to) = to {
-                translator = translator.towards(to)?;
-            }
+            let translator = open(&path, device, None, to.as_deref())?;
             let translator = match threads {
                 Some(threads) => translator.with_threads(threads)?,
                 None => translator,
             };
             Ok((path, translator))
         })?;
-        Ok(Self { inner: Arc::new(inner), path })
+        Ok(Self { inner: Arc::new(inner), path, device, to })
     }
 
     /// The model directory.
@@ -74,26 +75,26 @@ impl Translator {
         self.path.clone()
     }
 
-    /// How many sentences the model looks back at.
+    /// How many sentences of context the model uses.
     #[getter]
     fn context_size(&self) -> usize {
         self.inner.model().config().context_size
     }
 
-    /// The codes of source and target language, where the model names them.
+    /// The codes of the source and target language, if the model names them.
     #[getter]
     fn languages(&self) -> Option<(String, String)> {
         let languages = self.inner.languages();
         languages.map(|(source, target)| (source.to_owned(), target.to_owned()))
     }
 
-    /// The codes of the languages that a model of several can be told to write with `to`.
+    /// The codes of the target languages of a multilingual model, one of which `to` chooses.
     #[getter]
     fn target_languages(&self) -> Vec<String> {
         self.inner.target_languages().codes().map(str::to_owned).collect()
     }
 
-    /// The model's name in signatures: a hash of what decides over translations.
+    /// The hash of everything that translations depend on; it identifies the model in signatures.
     #[getter]
     fn hash(&self) -> &str {
         self.inner.hash()
@@ -149,7 +150,7 @@ impl Translator {
     }
 
     /// Translates a file of any format that abridge reads (lines, JSON lines, subtitles, …) and
-    /// returns the translation in the same format, as bytes; with `output`, writes it there.
+    /// returns the translation in the same format, as bytes. With `output`, it is also written there.
     ///
     /// >>> from pathlib import Path
     /// >>> written = Path("talk.en").write_text("The lamp is old.\nIt is broken.\n")
@@ -165,7 +166,8 @@ impl Translator {
         progress: Option<&Bound<'_, PyAny>>,
         search: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<Vec<u8>> {
-        let settings = search::settings(&self.inner, search)?;
+        // A file has one translation of each sentence.
+        let settings = search::settings(&self.inner, search, &["n_best"])?;
         work::run(py, progress, |link| {
             let mut outputs = Outputs::new();
             let input = Input::new(&path);
@@ -200,8 +202,8 @@ impl Translator {
         })
     }
 
-    /// Translates sentences as they come from any iterable; the memory goes along. A sentence
-    /// `None` begins a new document and gives `None`.
+    /// Translates sentences as they come from any iterable, each with the memory of those before it.
+    /// `None` among the sentences begins a new document and is passed on.
     ///
     /// >>> for translation in translator.stream(["The lamp is old.", None, "Hello."], max_length=20):
     /// ...     text = str(translation)
@@ -213,14 +215,11 @@ impl Translator {
         attention: bool,
         search: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<Stream> {
-        if sentences.is_instance_of::<PyString>() {
-            return Err(config("sentences is one string; give an iterable of sentences"));
-        }
         Ok(Stream {
             session: Session::start(slf.get(), context_size)?,
-            sentences: sentences.try_iter()?.unbind(),
+            sentences: values::items("sentences", sentences, "sentences")?.unbind(),
             attention,
-            settings: search::settings(&slf.get().inner, search)?,
+            settings: search::settings(&slf.get().inner, search, &[])?,
             turn: Mutex::new(()),
         })
     }
@@ -234,7 +233,7 @@ impl Translator {
         Session::start(self, context_size)
     }
 
-    /// Brings back a session that was saved with `Session.save()`.
+    /// Restores a session that was saved with `Session.save()`.
     ///
     /// >>> translator.restore(translator.session().save())
     /// Session(remembers 0 of at most 2 sentences)
@@ -248,7 +247,8 @@ impl Translator {
     /// >>> er, sie = translator.score("It is old.", ["Er ist alt.", "Sie ist alt."], ["I see a lamp."])
     /// >>> er.mean < 0 and sie.mean < 0
     /// True
-    #[pyo3(signature = (source, candidates, context=None, context_translations=None))]
+    #[pyo3(signature = (source, candidates, context=None, context_translations=None, *,
+                        progress=None))]
     fn score(
         &self,
         py: Python<'_>,
@@ -256,12 +256,14 @@ impl Translator {
         candidates: &Bound<'_, PyAny>,
         context: Option<&Bound<'_, PyAny>>,
         context_translations: Option<&Bound<'_, PyAny>>,
+        progress: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Vec<Score>> {
-        scores::score(py, &self.inner, source, candidates, context, context_translations)
+        let translator = &self.inner;
+        scores::score(py, translator, source, candidates, context, context_translations, progress)
     }
 
-    /// Looks inside: what the memory keeps of each sentence of a document, and which earlier words
-    /// decided its translation. With `translations`, those are looked at; without, the model's own.
+    /// Shows what the memory keeps of each sentence of a document, and which earlier words decided
+    /// its translation: one of `translations` or, without them, the model's own.
     ///
     /// >>> seen = translator.inspect(["The lamp is old."], ["Die Lampe ist alt."])
     /// >>> seen[0].group_weights.shape == (len(seen[0].source_tokens), 9)
@@ -275,12 +277,51 @@ impl Translator {
         progress: Option<&Bound<'_, PyAny>>,
         search: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<Inspection> {
-        let settings = search::settings(&self.inner, search)?;
+        let settings = search::settings(&self.inner, search, &NOT_INSPECTED)?;
         Inspection::make(py, self, sentences, translations, progress, &settings)
     }
 }
 
+/// Settings of the search that `inspect` does not have.
+const NOT_INSPECTED: [&str; 7] =
+    ["n_best", "prefix", "sample", "top_k", "top_p", "temperature", "seed"];
+
+/// Opens a model directory, with `context` sentences if given.
+fn open(
+    path: &Path,
+    device: DeviceKind,
+    context: Option<usize>,
+    to: Option<&str>,
+) -> anyhow::Result<abridge_translate::Translator> {
+    let translator = abridge_translate::Translator::open_at(path, &device.open()?, context)?;
+    Ok(match to {
+        Some(to) => translator.towards(to)?,
+        None => translator,
+    })
+}
+
 impl Translator {
+    /// The same model, opened again if `context_size` is larger than in its training.
+    pub fn with_context(
+        &self,
+        context_size: Option<usize>,
+    ) -> anyhow::Result<Arc<abridge_translate::Translator>> {
+        if self.inner.context_warning(&self.path, context_size).is_none() {
+            return Ok(self.inner.clone());
+        }
+        let larger = open(&self.path, self.device, context_size, self.to.as_deref())?;
+        Ok(Arc::new(larger.with_threads(self.inner.threads())?))
+    }
+
+    /// Warns if `context_size` is larger than in the training of the model.
+    pub fn warn_of_context(&self, py: Python<'_>, context_size: Option<usize>) -> PyResult<()> {
+        let Some(warning) = self.inner.context_warning(&self.path, context_size) else {
+            return Ok(());
+        };
+        let warning = CString::new(warning)?;
+        PyErr::warn(py, &py.get_type::<PyUserWarning>(), &warning, 1)
+    }
+
     fn run(
         &self,
         py: Python<'_>,
@@ -290,7 +331,7 @@ impl Translator {
         progress: Option<&Bound<'_, PyAny>>,
         search: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<Vec<Vec<Translation>>> {
-        let settings = search::settings(&self.inner, search)?;
+        let settings = search::settings(&self.inner, search, &[])?;
         let found = work::run(py, progress, |link| {
             let mut found: Vec<Vec<Found>> = documents.iter().map(|_| Vec::new()).collect();
             let done = |count| link.done(count);
@@ -314,7 +355,7 @@ impl Translator {
     }
 
     /// The model directory.
-    pub fn directory(&self) -> &std::path::Path {
+    pub fn directory(&self) -> &Path {
         &self.path
     }
 }
@@ -338,7 +379,7 @@ impl Stream {
     }
 
     fn __next__(&self, py: Python<'_>) -> PyResult<Option<Py<PyAny>>> {
-        // Python runs while it waits, and Ctrl-C ends it.
+        // Python goes on while this waits, and Ctrl-C stops it.
         let _turn = loop {
             match self.turn.try_lock() {
                 Ok(turn) => break turn,
@@ -350,7 +391,7 @@ impl Stream {
         let Some(sentence) = self.sentences.bind(py).clone().next() else { return Ok(None) };
         let sentence = sentence?;
         if sentence.is_none() {
-            self.session.clear(py);
+            self.session.clear(py)?;
             return Ok(Some(py.None()));
         }
         let sentence: String = sentence.extract()?;

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pathlib
+import shutil
 from typing import Any
 
 import pytest
@@ -15,6 +16,19 @@ RECIPE: dict[str, Any] = {
     "stop": {"max_updates": 20},
     "validation": {"sentences": 4},
 }
+
+
+CRATES = pathlib.Path(__file__).parents[2]
+COMET = CRATES / "evaluate" / "tests" / "fixtures" / "comet"
+
+
+def comet_model(folder: pathlib.Path) -> pathlib.Path:
+    """A directory as the makers of COMET publish their models, with a tiny one."""
+    (folder / "checkpoints").mkdir(parents=True)
+    for name in ("config.json", "sentencepiece.bpe.model", "hparams.yaml"):
+        shutil.copy(COMET / name, folder / name)
+    shutil.copy(COMET / "model.ckpt", folder / "checkpoints")
+    return folder
 
 
 @pytest.fixture(scope="session")

@@ -1,18 +1,16 @@
-"""Models of others: they say here what they say there (the fixtures were made by their own tools)."""
+"""Models of other toolkits: results equal those of their own tools, which made the fixtures."""
 
 from __future__ import annotations
 
 import json
 import pathlib
-import shutil
 
 import pytest
+from conftest import COMET, CRATES, comet_model
 
 import abridge
 
-CRATES = pathlib.Path(__file__).parents[2]
 MARIAN = CRATES / "translate" / "tests" / "fixtures" / "marian-mt"
-COMET = CRATES / "evaluate" / "tests" / "fixtures" / "comet"
 
 
 def test_an_imported_model_translates(tmp_path: pathlib.Path) -> None:
@@ -27,7 +25,7 @@ def test_an_imported_model_translates(tmp_path: pathlib.Path) -> None:
     french = abridge.Translator(imported, to="fra").translate(["Where is it?"], max_length=12)
     assert french[0].text == translator.translate([">>fra<< Where is it?"], max_length=12)[0].text
     for case in json.loads((MARIAN / "expected.json").read_text()):
-        # Without a language there the model writes something; here it is asked for one.
+        # Without a target language transformers picks one; abridge asks for it.
         if case["text"].startswith(">>"):
             search = next(found for found in case["searches"] if found["settings"] == {"num_beams": 4})
             (found,) = translator.translate([case["text"]], min_length=0)
@@ -36,18 +34,15 @@ def test_an_imported_model_translates(tmp_path: pathlib.Path) -> None:
 
 
 def test_comet(tmp_path: pathlib.Path) -> None:
-    for name in ("config.json", "sentencepiece.bpe.model", "hparams.yaml"):
-        shutil.copy(COMET / name, tmp_path / name)
-    (tmp_path / "checkpoints").mkdir()
-    shutil.copy(COMET / "model.ckpt", tmp_path / "checkpoints")
+    model = comet_model(tmp_path / "comet")
     expected = json.loads((COMET / "expected.json").read_text())
     sources, hypotheses, references = (
         [sample[side] for sample in expected["samples"]] for side in ("source", "hypothesis", "reference")
     )
     counts: list[int] = []
-    found = abridge.evaluate.comet(tmp_path, sources, hypotheses, references, progress=counts.append)
+    found = abridge.evaluate.comet(model, sources, hypotheses, references, progress=counts.append)
     assert found.sentences == pytest.approx(expected["variants"]["sparsemax"]["scores"], abs=1e-4)
     assert found.score == pytest.approx(sum(found.sentences) / len(found.sentences))
     assert sum(counts) == len(sources)
     with pytest.raises(abridge.ConfigError, match="as many of each"):
-        abridge.evaluate.comet(tmp_path, sources, hypotheses, references[:-1])
+        abridge.evaluate.comet(model, sources, hypotheses, references[:-1])

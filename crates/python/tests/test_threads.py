@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import itertools
+import json
 import os
 import pathlib
+import random
 import signal
 import threading
 import time
 from collections.abc import Callable
+from typing import Any
 
 import pytest
+from conftest import RECIPE, comet_model
 
 import abridge
 
-# Jobs that a shell starts in the background ignore it.
+# Background jobs of a shell ignore SIGINT.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
@@ -77,34 +82,95 @@ def test_ctrl_c_stops_long_work(translator: abridge.Translator) -> None:
     with pytest.raises(KeyboardInterrupt):
         translator.translate(["It was old."] * 100_000, min_length=100, max_length=150, progress=done.append)
     assert sum(done) < 100_000
-    # The translator is as it was.
+    # The translator still works.
     assert len(translator.translate(["It was old."], beam=1, max_length=5)) == 1
 
 
-def long_work(translator: abridge.Translator, folder: pathlib.Path) -> dict[str, Callable[[], object]]:
-    """Everything that can take long, with much more work than the fastest machine does before it is interrupted."""
-    pairs = [("It was old and nobody knew it.", "Es war alt und niemand kannte es.")] * 500
-    sources = [pair[0] for pair in pairs] * 100
-    text = folder / "long.en"
-    text.write_text("".join(f"{source}\n" for source in sources))
-    words = (f"{a}{b}{c}{d}" for a in "bdfgklmnprst" for b in "aeiou" for c in "lmnrst" for d in range(10_000))
-    wide = [[(word, word)] for word in words]
-    return {
-        "documents": lambda: translator.translate_documents([sources], min_length=100, max_length=150),
-        "file": lambda: translator.translate_file(text, min_length=100, max_length=150),
-        "stream": lambda: list(translator.stream(sources, min_length=100, max_length=150)),
-        "score": lambda: translator.score(sources[0], [pair[1] for pair in pairs] * 200),
-        "inspect": lambda: translator.inspect(sources[:2000], [pair[1] for pair in pairs] * 4),
-        "cxmi": lambda: abridge.cxmi(translator, [pairs] * 400),
-        "prepare": lambda: abridge.prepare(folder / "data", train=wide, vocabulary_size=10_000),
-    }
+SENTENCE, TRANSLATION = "It was old and nobody knew it.", "Es war alt und niemand kannte es."
+LONG: dict[str, Any] = {"min_length": 100, "max_length": 150}
 
 
-@pytest.mark.parametrize("name", ["documents", "file", "stream", "score", "inspect", "cxmi", "prepare"])
+def random_lines(seed: int) -> list[str]:
+    draw = random.Random(seed)
+    return [" ".join(str(draw.randrange(100)) for _ in range(200)) for _ in range(1000)]
+
+
+def long_work(
+    name: str, translator: abridge.Translator, data: pathlib.Path, folder: pathlib.Path
+) -> Callable[[], object]:
+    """Work of minutes, so that the fastest machine does not finish it before it is interrupted."""
+    sources = [SENTENCE] * 50_000
+    match name:
+        case "documents":
+            return lambda: translator.translate_documents([sources], **LONG)
+        case "file":
+            text = folder / "long.en"
+            text.write_text("\n".join(sources))
+            return lambda: translator.translate_file(text, **LONG)
+        case "stream":
+            return lambda: list(translator.stream(sources, **LONG))
+        case "score":
+            return lambda: translator.score(SENTENCE, [TRANSLATION] * 100_000)
+        case "inspect":
+            return lambda: translator.inspect(sources[:2000], [TRANSLATION] * 2000)
+        case "contrast":
+            example = {"src context": [SENTENCE] * 2, "ref context": [TRANSLATION] * 2}
+            examples = [
+                example
+                | {
+                    "src segment": f"{number}. {SENTENCE * 4}",
+                    "ref segment": f"{number}. {TRANSLATION * 4}",
+                    "errors": [{"contrastive": f"{number}. Er war alt. {TRANSLATION * 4}"}],
+                }
+                for number in range(40_000)
+            ]
+            (folder / "set.json").write_text(json.dumps(examples))
+            return lambda: abridge.contrast(translator, folder / "set.json")
+        case "cxmi":
+            documents = [[(SENTENCE, TRANSLATION)] * 500] * 400
+            return lambda: abridge.cxmi(translator, documents)
+        case "comet":
+            model = comet_model(folder / "comet")
+            lines = [f"{number}: {SENTENCE}" for number in range(500_000)]
+            return lambda: abridge.evaluate.comet(model, lines, lines[::-1], lines)
+        case "ter":
+            return lambda: abridge.evaluate.ter(random_lines(1) * 100, random_lines(2) * 100)
+        case "bootstrap" | "randomization":
+            ones, others = random_lines(1), random_lines(2)
+            return lambda: abridge.evaluate.compare(ones, others, ones, test=name, samples=10_000_000)
+        case "prepare":
+            letters = itertools.product("bdfgklmnprst", "aeiou", "lmnrst", range(10_000))
+            words = ("".join(map(str, parts)) for parts in letters)
+            wide = [[(word, word)] for word in words]
+            return lambda: abridge.prepare(folder / "data", train=wide, vocabulary_size=10_000)
+        case "train":
+            settings = {"stop.max_updates": 1_000_000, "stop.validate_every": 1_000_000}
+            return lambda: abridge.train(RECIPE, data, folder / "run", settings=settings)
+    raise ValueError(name)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "documents",
+        "file",
+        "stream",
+        "score",
+        "inspect",
+        "contrast",
+        "cxmi",
+        "comet",
+        "ter",
+        "bootstrap",
+        "randomization",
+        "prepare",
+        "train",
+    ],
+)
 def test_ctrl_c_stops_everything_long(
-    translator: abridge.Translator, tmp_path: pathlib.Path, name: str
+    translator: abridge.Translator, data: pathlib.Path, tmp_path: pathlib.Path, name: str
 ) -> None:
-    work = long_work(translator, tmp_path)[name]
+    work = long_work(name, translator, data, tmp_path)
     asked: list[float] = []
 
     def interrupt() -> None:
@@ -118,7 +184,7 @@ def test_ctrl_c_stops_everything_long(
             work()
     finally:
         timer.cancel()
-    # Speed is not asserted, but waiting for the end would be another matter.
+    # Speed is not asserted, only that the work did not go on to its end.
     assert time.monotonic() - asked[0] < 30
     assert len(translator.translate(["It was old."], beam=1, max_length=5)) == 1
 

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from conftest import RECIPE
 from tqdm import tqdm
 
 import abridge
@@ -86,7 +87,7 @@ def test_arrays_are_views(translator: abridge.Translator, document: list[str]) -
         array = getattr(thing, name)
         assert np.shares_memory(array, getattr(thing, name)), f"{name} is copied"
         assert not array.flags.writeable
-    # What they look at lives as long as they do.
+    # They keep what they refer to alive.
     scores = best.token_scores
     kept = scores.copy()
     del best
@@ -126,11 +127,35 @@ def test_attention_over_the_memory(translator: abridge.Translator, document: lis
     assert attention is not None
     assert all(s < len(attention.source) and t < len(attention.target) for s, t in attention.alignment)
     memory = attention.memory()
-    assert {distance for distance, _, _ in memory} <= {0, 1, 2}
-    for _, words, weights in memory:
-        assert weights.shape == (len(attention.target), len(words))
-        assert (weights >= 0).all() and weights.max() <= 1.0001
+    assert {sentence.distance for sentence in memory} <= {0, 1, 2}
+    for sentence in memory:
+        assert not sentence.is_translation, "this model remembers sources only"
+        assert sentence.attention.shape == (len(attention.target), len(sentence.words))
+        assert sentence.entry_attention.shape == (len(attention.target), 9)
+        for weights in (sentence.attention, sentence.entry_attention):
+            assert (weights >= 0).all() and weights.max() <= 1.0001
+        # The weight of a row is distributed over tokens, one of which is the end and no word.
+        words, rows = sentence.attention.sum(axis=1), sentence.entry_attention.sum(axis=1)
+        assert (words <= rows + 1e-5).all()
+    # The context attention of each target word adds up to one.
+    total = sum(sentence.entry_attention.sum(axis=1) for sentence in memory)
+    assert np.allclose(total, 1.0, atol=1e-4)
     assert translator.translate(document[:1], **SHORT)[0].attention is None
+
+
+def test_attention_to_remembered_translations(
+    data: pathlib.Path, document: list[str], tmp_path: pathlib.Path
+) -> None:
+    settings = {"model.change.target_context": True, "stop.max_updates": 1}
+    trained = abridge.train(RECIPE, data, tmp_path / "run", settings=settings, workers=1)
+    translations = abridge.Translator(trained.model).translate(document[:3], attention=True, **SHORT)
+    attention = translations[2].attention
+    assert attention is not None
+    memory = attention.memory()
+    found = [(sentence.distance, sentence.is_translation) for sentence in memory]
+    assert found == [(0, False), (1, False), (1, True), (2, False), (2, True)]
+    assert memory[1].words == document[1].split()
+    assert memory[2].words == translations[1].text.split()
 
 
 def test_the_memory_of_a_session(translator: abridge.Translator, document: list[str]) -> None:
@@ -141,8 +166,14 @@ def test_the_memory_of_a_session(translator: abridge.Translator, document: list[
     assert memory.entry is not None and memory.entry.shape == (9, 16)
     assert memory.group_weights is not None
     assert memory.group_weights.shape == (len(memory.tokens), 9)
-    # Latent Grouping shares each token out.
+    # Latent Grouping distributes each token over the groups.
     assert np.allclose(memory.group_weights.sum(axis=1), 1.0, atol=1e-5)
+
+
+def test_scores_report_progress(translator: abridge.Translator) -> None:
+    counts: list[int] = []
+    translator.score("It was old.", ["Es war alt."] * 300, progress=counts.append)
+    assert sum(counts) == 300
 
 
 def test_files_keep_their_format(translator: abridge.Translator, tmp_path: pathlib.Path) -> None:
@@ -151,6 +182,10 @@ def test_files_keep_their_format(translator: abridge.Translator, tmp_path: pathl
     content = translator.translate_file(source, target, **SHORT)
     assert target.read_bytes() == content
     assert b"00:00:01,000 --> 00:00:02,000" in content
+    with pytest.raises(TypeError, match="n_best"):
+        translator.translate_file(source, n_best=2)  # type: ignore[call-arg]
+    with pytest.raises(TypeError, match="sample"):
+        translator.inspect(["It was old."], sample=True)  # type: ignore[call-arg]
 
 
 def test_progress_counts_every_sentence(translator: abridge.Translator, document: list[str]) -> None:

@@ -1,4 +1,4 @@
-"""What the extension offers; import it from `abridge` and `abridge.evaluate`."""
+"""The compiled extension; import its names from `abridge` and `abridge.evaluate`."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from os import PathLike
@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 _Path: TypeAlias = str | PathLike[str]
 _Progress: TypeAlias = Callable[[int], object]
-_Pair: TypeAlias = tuple[str, str] | list[str]
+_Pair: TypeAlias = tuple[str, str] | list[str] | Mapping[str, Any]
 _Pairs: TypeAlias = Iterable[Iterable[_Pair]]
 _Split: TypeAlias = tuple[_Path, _Path] | list[tuple[_Path, _Path]] | _Pairs
 
@@ -28,6 +28,7 @@ __all__ = [
     "Inspection",
     "InternalError",
     "Memory",
+    "MemoryAttention",
     "MetricScore",
     "ModelError",
     "Score",
@@ -78,7 +79,20 @@ class Attention:
     def target(self) -> list[str]: ...
     @property
     def alignment(self) -> list[tuple[int, int]]: ...
-    def memory(self) -> list[tuple[int, list[str], NDArray[np.float32]]]: ...
+    def memory(self) -> list[MemoryAttention]: ...
+
+@final
+class MemoryAttention:
+    @property
+    def distance(self) -> int: ...
+    @property
+    def is_translation(self) -> bool: ...
+    @property
+    def words(self) -> list[str]: ...
+    @property
+    def attention(self) -> NDArray[np.float32]: ...
+    @property
+    def entry_attention(self) -> NDArray[np.float32]: ...
 
 @final
 class Translation:
@@ -290,6 +304,8 @@ class Translator:
         candidates: Iterable[str],
         context: Iterable[str] | None = None,
         context_translations: Iterable[str] | None = None,
+        *,
+        progress: _Progress | None = None,
     ) -> list[Score]: ...
     def inspect(
         self,
@@ -368,6 +384,7 @@ def compare(
     test: Literal["bootstrap", "randomization"] = "bootstrap",
     samples: int | None = None,
     seed: int = 12345,
+    progress: _Progress | None = None,
 ) -> Comparison: ...
 
 @final
