@@ -63,16 +63,17 @@ fn standard_input_is_prepared_as_a_file_is() {
     let at = |name: &str| corpus.path().join(name);
     let text = |name: &str| fs::read_to_string(at(name)).unwrap();
     let (english, german) = (text("train.en"), text("train.de"));
-    let pairs = english.lines().zip(german.lines()).map(|(en, de)| format!("{en}\t{de}\n"));
-    let pairs: String = pairs.collect();
-    fs::write(at("train.tsv"), &pairs).unwrap();
+    let pairs = english.lines().zip(german.lines());
+    let document = |(en, de)| serde_json::json!({ "source": [en], "target": [de] }).to_string();
+    let documents: String = pairs.map(|pair| document(pair) + "\n").collect();
+    fs::write(at("train.jsonl"), &documents).unwrap();
     let prepare = |output: &str, train: &str| {
         let mut command = Command::cargo_bin("abridge").unwrap();
         command.current_dir(corpus.path()).args(["prepare", output, "--train", train]);
-        command.args(["--format", "tsv", "--languages", "en-de", "--vocabulary-size", "60"]);
-        command.write_stdin(pairs.clone()).assert().success()
+        command.args(["--languages", "en-de", "--vocabulary-size", "60"]);
+        command.write_stdin(documents.clone()).assert().success()
     };
-    prepare("file", "train.tsv");
+    prepare("file", "train.jsonl");
     prepare("pipe", "-").stdout(contains("| train |").and(contains(" 60 |")));
     for name in ["train.tokens", "tokenizer.source.json", "tokenizer.target.json"] {
         let read = |folder: &str| fs::read(at(folder).join(name)).unwrap();
@@ -80,7 +81,7 @@ fn standard_input_is_prepared_as_a_file_is() {
     }
     // What a pipe holds is not known before it is read, so it is always read.
     prepare("pipe", "-").stdout(contains("unchanged").not());
-    prepare("file", "train.tsv").stdout(contains("unchanged, nothing to do"));
+    prepare("file", "train.jsonl").stdout(contains("unchanged, nothing to do"));
 }
 
 #[test]

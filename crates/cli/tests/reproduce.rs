@@ -106,7 +106,9 @@ fn quick(folder: &Path, pair: &str, arguments: &[&str]) -> assert_cmd::Command {
         abridge(folder).args(["practice", "--language", pair, "--output", pair]).assert().success();
         let set = fs::read(folder.join(pair).join("contrastive.json")).unwrap();
         let set: Vec<serde_json::Value> = serde_json::from_slice(&set).unwrap();
-        fs::write(folder.join(&few), serde_json::to_vec(&set[..24]).unwrap()).unwrap();
+        // Spread over the set, so that all distances are there.
+        let spread: Vec<_> = set.iter().step_by(set.len() / 24).collect();
+        fs::write(folder.join(&few), serde_json::to_vec(&spread).unwrap()).unwrap();
     }
     let mut command = abridge(folder);
     command.arg("reproduce").args(arguments).args(["--workers", "1", "--test-documents", "2"]);
@@ -213,9 +215,10 @@ fn the_report_says_what_was_removed_from_the_training_text() {
             fs::read_to_string(folder.join(format!("practice/{split}.{side}"))).unwrap()
         };
         let test = text("test").lines().take(40).collect::<Vec<_>>().join("\n") + "\n";
-        fs::write(folder.join(format!("practice/train.{side}")), text("train") + "\n" + &test)
-            .unwrap();
+        fs::write(folder.join(format!("practice/train.{side}")), text("train") + &test).unwrap();
     }
+    let ids = folder.join("practice/train.docids");
+    fs::write(&ids, fs::read_to_string(&ids).unwrap() + &"again\n".repeat(40)).unwrap();
     let files = ["train", "valid", "test"]
         .map(|name| format!("[[{name}]]\nsource = \"{name}.en\"\ntarget = \"{name}.de\"\n"));
     let recipe = format!(

@@ -65,8 +65,10 @@ impl RunDirectory {
                 .of_kind(Kind::Usage)
                 .into());
         }
-        fs::create_dir_all(path.join(CHECKPOINTS)).map_err(failed)?;
+        fs::create_dir_all(path).map_err(failed)?;
+        // The lock comes first: it tells a run from other directories.
         let lock = open_lock(&path.join(LOCK))?;
+        fs::create_dir_all(path.join(CHECKPOINTS)).map_err(failed)?;
         match lock.try_lock() {
             Ok(()) => Ok(Self { path: path.to_path_buf(), board: None, _lock: lock }),
             Err(fs::TryLockError::WouldBlock) => Err(Error::Checkpoint(format!(
@@ -77,8 +79,8 @@ impl RunDirectory {
         }
     }
 
-    /// Writes the recipe, unless nothing in it changes, and the tokenizers, and removes the metrics of updates that were made
-    /// after the checkpoint and will be repeated.
+    /// Writes the recipe, unless nothing in it changes, and the tokenizers, and removes the metrics of
+    /// updates that were made after the checkpoint and will be repeated.
     ///
     /// The tokenizers are part of every model that the run writes, when the data may be gone.
     pub fn begin(

@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 
 /// A bucket takes a smaller segment only if that has at least this share of the rows of its largest, in
 /// queries and in keys.
-const MIN_FILL: f64 = 0.7;
+const MIN_FILL: f64 = 0.9;
 /// Buckets smaller than this cost more in calls than they save in padding.
 const MIN_BUCKET: usize = 8;
 
