@@ -112,10 +112,7 @@ fn changes(settings: Option<&Bound<'_, PyMapping>>) -> PyResult<Vec<String>> {
 }
 
 /// A recipe as a dictionary, as a path, or as text; and the files that it comes from.
-fn read(
-    recipe: &Bound<'_, PyAny>,
-    settings: &[String],
-) -> PyResult<(TrainRecipe, Vec<PathBuf>)> {
+fn read(recipe: &Bound<'_, PyAny>, settings: &[String]) -> PyResult<(TrainRecipe, Vec<PathBuf>)> {
     let wrong = |error: abridge_train::Error| exception(&error.into());
     if recipe.is_instance_of::<PyMapping>() {
         let value = to_json("recipe", recipe)?;
