@@ -219,7 +219,7 @@ pub fn compare(
 fn measure(
     py: Python<'_>,
     metric: &(impl TextMetric + Sync),
-    single: &(impl Metric + Sync),
+    single: &impl Metric,
     hypotheses: &Bound<'_, PyAny>,
     references: &Bound<'_, PyAny>,
 ) -> PyResult<MetricScore> {

@@ -276,10 +276,7 @@ impl Array {
     }
 
     /// The array that `make` gives.
-    pub fn view_of<'py>(
-        py: Python<'py>,
-        make: impl FnOnce() -> Self,
-    ) -> PyResult<Bound<'py, PyAny>> {
+    pub fn view_of(py: Python<'_>, make: impl FnOnce() -> Self) -> PyResult<Bound<'_, PyAny>> {
         guarded(make)?.view(py)
     }
 }
