@@ -87,7 +87,8 @@ impl Statistics {
         Self::collect_with(metric, hypotheses, references, &|_| {})
     }
 
-    /// As [`Self::collect`]; `done` is called with the number of counted segments.
+    /// As [`Self::collect`]; `done` is called with 0 before a segment is counted and with 1 after it.
+    /// If it unwinds, no segment is begun any more.
     pub fn collect_with<S: AsRef<str> + Sync>(
         metric: &dyn TextMetric,
         hypotheses: &[S],
@@ -110,6 +111,8 @@ impl Statistics {
             .par_iter()
             .enumerate()
             .map(|(segment, hypothesis)| {
+                // After a panic the other threads still come here for what is left.
+                done(0);
                 let counts = metric.count(hypothesis.as_ref(), &references.of_segment(segment));
                 done(1);
                 counts
