@@ -11,7 +11,8 @@ abridge=${ABRIDGE:-abridge}
 mkdir -p "$out"
 
 for set in both pronouns agreement; do
-  "$abridge" contrast --model "$model" --set "$folder/$set.json" --languages en-pt --controls none,random | tee "$out/$set.txt"
+  "$abridge" contrast --model "$model" --set "$folder/$set.json" --languages en-pt --controls none,random --draws 5 \
+    | tee "$out/$set.txt"
 done
 
 bleu() { # name, source, reference, arguments of translate
