@@ -58,6 +58,11 @@ pub fn digest(parts: &[&[u8]]) -> [u8; 32] {
 
 /// The size and the hash of a regular file.
 pub fn of_file(path: &Path) -> Result<(u64, String)> {
+    of_file_with(path, &mut |_| {})
+}
+
+/// The same for a file that may be large; `reached` gets the number of bytes so far.
+pub fn of_file_with(path: &Path, reached: &mut dyn FnMut(u64)) -> Result<(u64, String)> {
     let mut file = open_regular(path)?;
     let mut hasher = Hasher::new();
     let mut buffer = vec![0; 1 << 18];
@@ -68,6 +73,7 @@ pub fn of_file(path: &Path) -> Result<(u64, String)> {
             Ok(count) => {
                 hasher.update(&buffer[..count]);
                 size += count as u64;
+                reached(size);
             }
             Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
             Err(error) => return Err(Error::io("read", path, error)),

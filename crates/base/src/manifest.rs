@@ -29,7 +29,12 @@ pub struct FileHash {
 impl FileHash {
     /// Hashes a file; `name` is what a manifest calls it.
     pub fn of(path: &Path, name: &str) -> Result<Self> {
-        let (bytes, sha256) = hash::of_file(path)?;
+        Self::of_with(path, name, &mut |_| {})
+    }
+
+    /// The same for a file that may be large; `reached` gets the number of bytes so far.
+    pub fn of_with(path: &Path, name: &str, reached: &mut dyn FnMut(u64)) -> Result<Self> {
+        let (bytes, sha256) = hash::of_file_with(path, reached)?;
         Ok(Self { file: name.to_owned(), bytes, sha256 })
     }
 }
@@ -96,9 +101,21 @@ impl FileList {
 
     /// Hashes every file in a directory and its subfolders, except for `except`.
     pub fn of_directory(directory: &Path, except: &str) -> Result<Self> {
+        Self::of_directory_knowing(directory, except, &[])
+    }
+
+    /// The same without reading the files in `known`, which were hashed when they were written.
+    pub fn of_directory_knowing(
+        directory: &Path,
+        except: &str,
+        known: &[FileHash],
+    ) -> Result<Self> {
         let names = names_in(directory)?;
         let names = names.iter().filter(|name| *name != except);
-        let files = names.map(|name| FileHash::of(&directory.join(name), name));
+        let files = names.map(|name| match known.iter().find(|known| known.file == *name) {
+            Some(known) => Ok(known.clone()),
+            None => FileHash::of(&directory.join(name), name),
+        });
         Self::new(files.collect::<Result<_>>()?)
             .map_err(|problem| Error::new(problem).in_file(directory))
     }

@@ -8,7 +8,7 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 
-use super::spool::read_shard;
+use super::spool::{ShardSize, read_shard};
 use crate::tokenizer::WordCounts;
 use crate::{Error, Result};
 
@@ -19,8 +19,8 @@ pub struct Counts {
     pub target: WordCounts,
 }
 
-/// A folder of shards, and one of them.
-type Job = (PathBuf, usize);
+/// A folder of shards, one of them, and its size.
+type Job = (PathBuf, usize, ShardSize);
 
 /// The counting threads.
 #[derive(Debug)]
@@ -48,8 +48,8 @@ impl Counting {
             std::thread::spawn(move || {
                 loop {
                     let job = queue.lock().unwrap_or_else(PoisonError::into_inner).recv();
-                    let Ok((number, (folder, shard))) = job else { return };
-                    if done.send((number, count(&folder, shard))).is_err() {
+                    let Ok((number, job)) = job else { return };
+                    if done.send((number, count(&job))).is_err() {
                         return;
                     }
                 }
@@ -68,9 +68,9 @@ impl Counting {
     }
 
     /// Queues a shard for counting.
-    pub fn add(&mut self, folder: PathBuf, shard: usize) -> Result<()> {
+    pub fn add(&mut self, folder: PathBuf, shard: usize, size: ShardSize) -> Result<()> {
         if let Some(jobs) = &self.jobs
-            && jobs.send((self.given, (folder, shard))).is_ok()
+            && jobs.send((self.given, (folder, shard, size))).is_ok()
         {
             self.given += 1;
         }
@@ -81,13 +81,19 @@ impl Counting {
     }
 
     /// Waits for all shards.
-    pub fn finish(mut self) -> Result<Counts> {
+    pub fn finish(self) -> Result<Counts> {
+        self.finish_with(&mut |_| {})
+    }
+
+    /// The same; `reached` gets the number of shards that are counted.
+    pub fn finish_with(mut self, reached: &mut dyn FnMut(usize)) -> Result<Counts> {
         drop(self.jobs.take());
         while self.added < self.given {
             let Ok((number, counts)) = self.results.recv() else {
                 return Err(Error::new("counting words has stopped unexpectedly"));
             };
             self.take(number, counts)?;
+            reached(self.added);
         }
         for thread in self.threads {
             thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
@@ -107,9 +113,10 @@ impl Counting {
     }
 }
 
-fn count(folder: &std::path::Path, shard: usize) -> Result<Counts> {
+fn count((folder, shard, size): &Job) -> Result<Counts> {
     let mut counts = Counts::default();
-    for segment in read_shard(folder, shard)?.iter().flat_map(|document| &document.segments) {
+    let documents = read_shard(folder, *shard, *size)?;
+    for segment in documents.iter().flat_map(|document| &document.segments) {
         counts.source.add_line(&segment.source);
         if let Some(target) = &segment.target {
             counts.target.add_line(target);

@@ -111,7 +111,8 @@ impl Work<'_> {
         if let Some(encoded) = self.notes.shard(&split.name, *shard) {
             return Ok(encoded);
         }
-        let documents = read_shard(&self.notes.text_folder().join(&split.name), *shard)?;
+        let folder = self.notes.text_folder().join(&split.name);
+        let documents = read_shard(&folder, *shard, split.shards[*shard])?;
         let content = self.content(split, &documents)?;
         let name = shard_names(&split.name, split.shards.len()).swap_remove(*shard);
         let path = self.notes.files().join(&name);

@@ -97,7 +97,7 @@ impl Outcome {
 ///
 /// Text is streamed once into spool files, in shards of some hundred thousand sentences, which are
 /// then encoded several at a time; so memory use does not depend on the size of the corpus. A
-/// preparation that is interrupted after reading resumes at the same shard.
+/// preparation that is interrupted resumes at the same shard, unless it reads standard input.
 pub fn prepare(request: &Request<'_>, progress: &mut dyn Progress) -> Result<Outcome> {
     request.recipe.check()?;
     let inputs = hash_inputs(request, progress)?;
@@ -106,14 +106,24 @@ pub fn prepare(request: &Request<'_>, progress: &mut dyn Progress) -> Result<Out
         return Ok(Outcome::Unchanged(manifest));
     }
     let staging = request.begin(&origin)?;
-    let notes = Notes::open(request.output, (!request.force).then_some(&origin))?;
-    let (text, counts) = if let Some(text) = notes.text(&origin) {
-        (text, None)
-    } else {
-        let (text, counts) = Text::read(request, &notes.text_folder(), progress)?;
-        (notes.save_text(&origin, text)?, Some(counts))
+    let is_repeatable = !reads_standard_input(&origin);
+    let notes = Notes::open(request.output, is_repeatable.then_some(&origin), request.force)?;
+    let prepare = || {
+        let (text, counts) = if let Some(text) = notes.text() {
+            (text, None)
+        } else {
+            let (text, counts) = Text::read(request, &notes, progress)?;
+            notes.save_text(&text)?;
+            (text, Some(counts))
+        };
+        write(request, origin, (text, counts), &notes, staging, progress)
     };
-    write(request, origin, (text, counts), &notes, staging, progress)
+    prepare().map_err(|error| notes.keep_after(error))
+}
+
+/// Then the inputs are not known before they are read.
+fn reads_standard_input(origin: &Origin) -> bool {
+    origin.inputs.iter().any(|input| input.file == STANDARD_INPUT)
 }
 
 /// Prepares text that comes from a generator rather than from files.
@@ -133,18 +143,16 @@ pub fn prepare_generated(
         return Ok(Outcome::Unchanged(manifest));
     }
     let staging = request.begin(&origin)?;
-    let notes = Notes::open(request.output, None)?;
+    let notes = Notes::open(request.output, None, false)?;
     progress.stage("generating", 1);
     let splits = generate(staging.path())?;
-    let (text, counts) = Text::put_aside(splits, &notes.text_folder(), request.threads)?;
+    let (text, counts) = Text::put_aside(splits, &notes, request.threads)?;
     progress.reached(1);
     write(request, origin, (text, Some(counts)), &notes, staging, progress)
 }
 
 fn up_to_date(request: &Request<'_>, origin: &Origin) -> Option<Manifest> {
-    // Standard input is not known before it is read.
-    let is_unknown = origin.inputs.iter().any(|input| input.file == STANDARD_INPUT);
-    if request.force || is_unknown {
+    if request.force || reads_standard_input(origin) {
         return None;
     }
     // A damaged or missing manifest only means that the directory must be prepared.
@@ -171,23 +179,36 @@ fn hash_inputs(request: &Request<'_>, progress: &mut dyn Progress) -> Result<Vec
         files.extend(part.input(request.data)?.files());
     }
     files.extend(request.recipe.overlapping_files(request.data));
-    progress.stage("checking inputs", files.len() as u64);
-    let mut hashes: Vec<FileHash> = Vec::new();
-    for (index, path) in files.iter().enumerate() {
-        // A path may lead into an archive; then the archive is hashed.
-        let mut candidates = path.ancestors().filter(|ancestor| ancestor.is_file());
-        let file = candidates.next().unwrap_or(path);
+    let mut names: Vec<(&Path, String)> = Vec::new();
+    for path in &files {
+        let file = file_of(path);
         let name = file.strip_prefix(request.data).unwrap_or(file).display().to_string();
-        if hashes.iter().all(|hash| hash.file != name) {
-            hashes.push(if name == STANDARD_INPUT {
-                FileHash { file: name, bytes: 0, sha256: String::new() }
-            } else {
-                FileHash::of(file, &name)?
-            });
+        if names.iter().all(|(_, other)| *other != name) {
+            names.push((file, name));
         }
-        progress.reached(index as u64 + 1);
+    }
+    progress.stage("checking inputs", names.iter().map(|(file, _)| size_of(file)).sum());
+    let mut done = 0;
+    let mut hashes = Vec::new();
+    for (file, name) in names {
+        hashes.push(if name == STANDARD_INPUT {
+            FileHash { file: name, bytes: 0, sha256: String::new() }
+        } else {
+            FileHash::of_with(file, &name, &mut |bytes| progress.reached(done + bytes))?
+        });
+        done += hashes.last().map_or(0, |hash| hash.bytes);
     }
     Ok(hashes)
+}
+
+/// The file that a path leads to: an archive if the path leads into one.
+fn file_of(path: &Path) -> &Path {
+    path.ancestors().find(|ancestor| ancestor.is_file()).unwrap_or(path)
+}
+
+/// Bytes of the file that a path leads to; none for a pipe.
+fn size_of(path: &Path) -> u64 {
+    std::fs::metadata(file_of(path)).map_or(0, |found| found.len())
 }
 
 fn write(
@@ -198,19 +219,15 @@ fn write(
     staging: OutputDirectory,
     progress: &mut dyn Progress,
 ) -> Result<Outcome> {
-    let folder = notes.files();
-    let tokenizers = if notes.has_tokenizers() {
-        let load = |side| Tokenizer::load(&folder, side_name(side));
-        Tokenizers { source: load(Side::Source)?, target: load(Side::Target)? }
+    let tokenizers = if let Some([source, target]) = notes.tokenizers() {
+        Tokenizers { source, target }
     } else {
         let counts = match counts {
             Some(counts) => counts,
-            None => text.count(&notes.text_folder(), request.threads)?,
+            None => text.count(&notes.text_folder(), request.threads, progress)?,
         };
         let tokenizers = make_tokenizers(request, counts, progress)?;
-        tokenizers.source.save(&folder, side_name(Side::Source))?;
-        tokenizers.target.save(&folder, side_name(Side::Target))?;
-        notes.save_tokenizers()?;
+        notes.save_tokenizers(&tokenizers.source, &tokenizers.target)?;
         tokenizers
     };
     let encoded = encode(&text, &tokenizers, notes, request.threads, progress)?;
@@ -219,6 +236,14 @@ fn write(
         source: tokenizers.source.vocabulary_size(),
         target: tokenizers.target.vocabulary_size(),
     };
+    let mut files = Vec::new();
+    for side in [Side::Source, Side::Target] {
+        for path in Tokenizer::files(&notes.files(), side_name(side))? {
+            let name = path.file_name().unwrap_or_default().to_string_lossy();
+            files.push(FileHash::of(&path, &name)?);
+        }
+    }
+    files.extend(encoded.iter().flatten().map(|shard| shard.file.clone()));
     for shards in encoded {
         let mut statistics = shards[0].statistics.clone();
         shards[1..].iter().for_each(|shard| statistics.add(&shard.statistics));
@@ -229,12 +254,14 @@ fn write(
     manifest.warnings.extend(text.warnings);
     manifest.filtered = text.filtered;
     manifest.skipped = text.skipped;
-    notes.move_files(staging.path())?;
-    manifest.outputs = FileList::of_directory(staging.path(), MANIFEST)?;
+    progress.stage("writing the directory", 1);
+    notes.place(files.iter().map(|file| file.file.clone()), staging.path())?;
+    manifest.outputs = FileList::of_directory_knowing(staging.path(), MANIFEST, &files)?;
     let text = serde_json::to_string_pretty(&manifest)
         .map_err(|error| Error::new(format!("cannot serialise the manifest: {error}")))?;
     write_new(&staging.path().join(MANIFEST), (text + "\n").as_bytes())?;
     staging.finish()?;
+    progress.reached(1);
     Ok(Outcome::Written(manifest))
 }
 

@@ -9,10 +9,11 @@ use super::corpora::cut_document;
 use super::counting::{Counting, Counts};
 use super::filter::{FilterReport, Filters, hash};
 use super::recipe::SplitRecipe;
+use super::resume::Notes;
 use super::splits::{SplitDocuments, check_translations, kind};
-use super::spool::{ShardSize, SpoolWriter, read_shard};
+use super::spool::{ShardSize, SpoolWriter, Spooled, read_shard};
 use super::warnings::{Lengths, TrainingPairs, Warning};
-use super::{Progress, Request};
+use super::{Progress, Request, size_of};
 use crate::formats::{BadLines, DocumentStream};
 use crate::{Document, Error, Result};
 
@@ -53,19 +54,44 @@ impl SpooledSplit {
     }
 }
 
+/// How far the text of a recipe was read.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct ReadSoFar {
+    /// What is finished, with its splits in the order of reading.
+    text: Text,
+    /// The training split that is being read.
+    split: Option<ReadSplit>,
+}
+
+/// How far a training split was read: to the end of a document.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+struct ReadSplit {
+    name: String,
+    /// Documents that were taken from its files.
+    taken: usize,
+    /// Documents that filters left.
+    number: u64,
+    sentences: usize,
+    translations: usize,
+    spooled: Spooled,
+    lengths: Lengths,
+    /// What filters removed, and the number of pairs before.
+    filtered: Option<(Vec<FilterReport>, usize)>,
+}
+
 impl Text {
-    /// Spools the files of a recipe into a folder; also returns the word counts of the training
-    /// text.
+    /// Spools the files of a recipe, or what is left of them after an interruption; also returns
+    /// the word counts of the training text.
     pub fn read(
         request: &Request<'_>,
-        folder: &Path,
+        notes: &Notes,
         progress: &mut dyn Progress,
     ) -> Result<(Self, Counts)> {
-        let mut reader = Reader::new(request, folder, progress)?;
         // The sets that training text must not overlap with come first.
         let splits = request.recipe.splits();
         let (train, others): (Vec<_>, Vec<_>) =
             splits.into_iter().partition(|split| split.split == "train");
+        let mut reader = Reader::new(request, notes, progress)?;
         for split in others.iter().chain(&train) {
             reader.read(*split)?;
         }
@@ -75,7 +101,7 @@ impl Text {
     /// The same for documents in memory.
     pub fn put_aside(
         splits: Vec<SplitDocuments>,
-        folder: &Path,
+        notes: &Notes,
         threads: usize,
     ) -> Result<(Self, Counts)> {
         let mut text = Self::default();
@@ -84,7 +110,7 @@ impl Text {
             split.documents.iter().for_each(|document| text.training.look_for(document));
         }
         for split in splits {
-            let mut aside = Aside::new(&split.name, None, folder)?;
+            let mut aside = Aside::new(&split.name, None, notes)?;
             for document in split.documents {
                 if kind(&split.name) == "train" {
                     text.training.look_at(&document);
@@ -97,14 +123,23 @@ impl Text {
     }
 
     /// Counts the words of training text that was spooled before.
-    pub fn count(&self, folder: &Path, threads: usize) -> Result<Counts> {
+    pub fn count(
+        &self,
+        folder: &Path,
+        threads: usize,
+        progress: &mut dyn Progress,
+    ) -> Result<Counts> {
+        let splits = || self.splits.iter().filter(|split| split.kind() == "train");
+        let shards = splits().map(|split| split.shards.len()).sum::<usize>();
+        progress.stage("counting words", shards as u64);
         let mut counting = Counting::start(threads);
-        for split in self.splits.iter().filter(|split| split.kind() == "train") {
-            for shard in 0..split.shards.len() {
-                counting.add(folder.join(&split.name), shard)?;
+        for split in splits() {
+            for (shard, size) in split.shards.iter().enumerate() {
+                counting.add(folder.join(&split.name), shard, *size)?;
             }
         }
-        counting.finish()
+        let counts = counting.finish_with(&mut |done| progress.reached(done as u64))?;
+        Ok(counts)
     }
 }
 
@@ -115,15 +150,33 @@ struct Aside {
     writer: SpoolWriter,
     sentences: usize,
     translations: usize,
+    /// Whether a shard was completed since the last time this was asked.
+    has_completed: bool,
 }
 
 impl Aside {
-    fn new(name: &str, language: Option<String>, folder: &Path) -> Result<Self> {
-        let folder = folder.join(name);
-        let writer = SpoolWriter::create(&folder)?;
+    fn new(name: &str, language: Option<String>, notes: &Notes) -> Result<Self> {
+        let folder = notes.text_folder().join(name);
+        let writer = SpoolWriter::create(&folder, notes.shard)?;
         let (name, shards) = (name.to_owned(), Vec::new());
         let split = SpooledSplit { name, has_target: false, language, shards };
-        Ok(Self { split, folder, writer, sentences: 0, translations: 0 })
+        Ok(Self { split, folder, writer, sentences: 0, translations: 0, has_completed: false })
+    }
+
+    /// Continues a training split that was partly read; its complete shards are counted again.
+    fn resume(
+        read: &ReadSplit,
+        language: Option<String>,
+        notes: &Notes,
+        counting: &mut Counting,
+    ) -> Result<Self> {
+        let mut aside = Self::new(&read.name, language, notes)?;
+        aside.writer = SpoolWriter::resume(&aside.folder, notes.shard, read.spooled.clone())?;
+        (aside.sentences, aside.translations) = (read.sentences, read.translations);
+        for shard in 0..read.spooled.complete() {
+            aside.count(Some(shard), counting)?;
+        }
+        Ok(aside)
     }
 
     fn push(&mut self, document: &Document, counting: &mut Counting) -> Result<()> {
@@ -136,18 +189,17 @@ impl Aside {
         self.count(complete, counting)
     }
 
-    fn count(&self, shard: Option<usize>, counting: &mut Counting) -> Result<()> {
-        match shard.filter(|_| self.split.kind() == "train") {
-            Some(shard) => counting.add(self.folder.clone(), shard),
-            None => Ok(()),
-        }
+    fn count(&mut self, shard: Option<usize>, counting: &mut Counting) -> Result<()> {
+        let Some(shard) = shard.filter(|_| self.split.kind() == "train") else { return Ok(()) };
+        self.has_completed = true;
+        counting.add(self.folder.clone(), shard, self.writer.shards()[shard])
     }
 
     fn finish(mut self, counting: &mut Counting) -> Result<SpooledSplit> {
         check_translations(&self.split.name, self.sentences, self.translations)?;
-        let (last, shards) = self.writer.finish()?;
+        let last = self.writer.close()?;
         self.count(last, counting)?;
-        self.split.shards = shards;
+        self.split.shards = self.writer.shards().to_vec();
         self.split.has_target = self.translations > 0;
         Ok(self.split)
     }
@@ -156,62 +208,121 @@ impl Aside {
 /// Reads split after split.
 struct Reader<'a> {
     request: &'a Request<'a>,
-    folder: &'a Path,
+    notes: &'a Notes,
     progress: &'a mut dyn Progress,
     bad: BadLines,
     counting: Counting,
     text: Text,
     /// Bytes of the finished files.
     done: u64,
+    /// Splits that were finished before an interruption.
+    finished: usize,
+    /// The split that was being read then.
+    resumed: Option<ReadSplit>,
 }
 
 impl<'a> Reader<'a> {
     fn new(
         request: &'a Request<'a>,
-        folder: &'a Path,
+        notes: &'a Notes,
         progress: &'a mut dyn Progress,
     ) -> Result<Self> {
         let mut total = 0;
-        for part in request.recipe.splits().iter().flat_map(|split| split.files) {
-            let files = part.input(request.data)?.files();
-            let sizes = files.iter().filter_map(|path| std::fs::metadata(path).ok());
-            total += sizes.map(|found| found.len()).sum::<u64>();
+        for split in request.recipe.splits() {
+            total += bytes_of(&split, request)?;
         }
-        progress.stage("reading", total);
+        let (mut text, resumed) = match notes.read_so_far() {
+            Some(ReadSoFar { text, split }) => (text, split),
+            None => (Text::default(), None),
+        };
+        let before = text.splits.iter().flat_map(|split| &split.shards);
+        let before = before.chain(resumed.iter().flat_map(|read| &read.spooled.shards));
+        let sentences: usize = before.map(|shard| shard.sentences).sum();
+        progress.stage(
+            &match sentences {
+                0 => "reading".to_owned(),
+                _ => format!("reading, continued after {sentences} sentences"),
+            },
+            total,
+        );
+        let mut counting = Counting::start(request.threads);
+        for split in &text.splits {
+            let folder = notes.text_folder().join(&split.name);
+            for (shard, size) in split.shards.iter().enumerate() {
+                if split.kind() == "train" {
+                    counting.add(folder.clone(), shard, *size)?;
+                } else {
+                    for document in read_shard(&folder, shard, *size)? {
+                        text.training.look_for(&document);
+                    }
+                }
+            }
+        }
+        let skipped = std::mem::take(&mut text.skipped);
         Ok(Self {
             request,
-            folder,
+            notes,
             progress,
-            bad: BadLines { allowed: request.recipe.skip_bad, skipped: Vec::new() },
-            counting: Counting::start(request.threads),
-            text: Text::default(),
+            bad: BadLines { allowed: request.recipe.skip_bad, skipped },
+            counting,
             done: 0,
+            finished: text.splits.len(),
+            text,
+            resumed,
         })
     }
 
     fn read(&mut self, split: SplitRecipe<'_>) -> Result<()> {
+        if self.finished > 0 {
+            self.finished -= 1;
+            self.done += bytes_of(&split, self.request)?;
+            return Ok(());
+        }
         let name = split.name();
         let is_train = split.split == "train";
         let mut filters = if is_train { self.filters(&split)? } else { None };
         let cut = split.corpus.and_then(|corpus| corpus.cut_documents).filter(|_| is_train);
         let language = split.corpus.and_then(|corpus| corpus.target.clone());
-        let mut aside = Aside::new(&name, language, self.folder)?;
-        let mut ids: FxHashSet<u64> = FxHashSet::default();
         let mut lengths = Lengths::default();
-        let mut number = 0;
+        let (mut taken, mut number) = (0, 0);
+        // Lines that were skipped in this split are found again when its files are read again.
+        let skipped_before = self.bad.skipped.clone();
+        let resumed = self.resumed.take();
+        let mut aside = match &resumed {
+            None => Aside::new(&name, language, self.notes)?,
+            Some(read) => {
+                (number, lengths) = (read.number, read.lengths.clone());
+                if let (Some(filters), Some(so_far)) = (&mut filters, &read.filtered) {
+                    filters.resume(so_far.clone());
+                }
+                let aside = Aside::resume(read, language, self.notes, &mut self.counting)?;
+                self.remember(read, filters.as_mut())?;
+                aside
+            }
+        };
+        let read_before = resumed.map_or(0, |read| read.taken);
+        let mut ids: FxHashSet<u64> = FxHashSet::default();
         for part in split.files {
-            let mut stream = DocumentStream::open(&part.input(self.request.data)?)?;
+            let input = part.input(self.request.data)?;
+            let mut stream = DocumentStream::open(&input)?;
             if part.repeated_ids {
                 stream = stream.with_repeated_ids();
             }
             let mut sentences = 0;
             while let Some(mut document) = stream.next(&mut self.bad)? {
                 sentences += document.segments.len();
-                lengths.look_at(&document);
+                taken += 1;
+                self.progress.reached(self.done + stream.bytes_read());
+                if taken > read_before {
+                    lengths.look_at(&document);
+                }
                 // Otherwise sets that number their documents from 1 would collide.
                 if !ids.insert(hash(&document.id)) {
                     document.id = format!("{}/{}", part.source.display(), document.id);
                     ids.insert(hash(&document.id));
+                }
+                if taken <= read_before {
+                    continue;
                 }
                 let kept = match &mut filters {
                     Some(filters) => filters.apply(document),
@@ -232,9 +343,21 @@ impl<'a> Reader<'a> {
                         aside.push(piece, &mut self.counting)?;
                     }
                 }
-                self.progress.reached(self.done + stream.bytes_read());
+                if std::mem::take(&mut aside.has_completed) {
+                    let split = ReadSplit {
+                        name: name.clone(),
+                        taken,
+                        number,
+                        sentences: aside.sentences,
+                        translations: aside.translations,
+                        spooled: aside.writer.save()?,
+                        lengths: lengths.clone(),
+                        filtered: filters.as_ref().map(Filters::so_far),
+                    };
+                    self.save(skipped_before.clone(), Some(split))?;
+                }
             }
-            self.done += stream.bytes_read();
+            self.done += input.files().iter().map(|path| size_of(path)).sum::<u64>();
             if sentences == 0 {
                 return Err(Error::new(format!("has no sentences for the {name} split"))
                     .in_file(&self.request.data.join(&part.source))
@@ -246,7 +369,29 @@ impl<'a> Reader<'a> {
         if let Some(filters) = filters {
             self.text.filtered.extend(filters.finish(&name));
         }
+        self.save(self.bad.skipped.clone(), None)
+    }
+
+    /// Shows the filters what had passed them before an interruption.
+    fn remember(&self, read: &ReadSplit, filters: Option<&mut Filters>) -> Result<()> {
+        let Some(filters) = filters else { return Ok(()) };
+        let folder = self.notes.text_folder().join(&read.name);
+        for (shard, size) in read.spooled.shards.iter().enumerate() {
+            for document in read_shard(&folder, shard, *size)? {
+                document.segments.iter().for_each(|segment| filters.remember(segment));
+            }
+        }
         Ok(())
+    }
+
+    /// Records how far the text is read.
+    fn save(&mut self, skipped: Vec<String>, split: Option<ReadSplit>) -> Result<()> {
+        let mut text = std::mem::take(&mut self.text);
+        text.skipped = skipped;
+        let read = ReadSoFar { text, split };
+        let saved = self.notes.save_read_so_far(&read);
+        self.text = read.text;
+        saved
     }
 
     fn filters(&self, split: &SplitRecipe<'_>) -> Result<Option<Filters>> {
@@ -260,8 +405,9 @@ impl<'a> Reader<'a> {
             sets = overlap.read(self.request.data, languages)?;
             let others = self.text.splits.iter().filter(|s| overlap.splits && s.kind() != "train");
             for other in others {
-                for shard in 0..other.shards.len() {
-                    sets.extend(read_shard(&self.folder.join(&other.name), shard)?);
+                let folder = self.notes.text_folder().join(&other.name);
+                for (shard, size) in other.shards.iter().enumerate() {
+                    sets.extend(read_shard(&folder, shard, *size)?);
                 }
             }
         }
@@ -294,4 +440,13 @@ impl<'a> Reader<'a> {
         self.text.skipped = self.bad.skipped;
         Ok((self.text, self.counting.finish()?))
     }
+}
+
+/// Bytes of the files of a split, as far as they are known.
+fn bytes_of(split: &SplitRecipe<'_>, request: &Request<'_>) -> Result<u64> {
+    let mut bytes = 0;
+    for part in split.files {
+        bytes += part.input(request.data)?.files().iter().map(|path| size_of(path)).sum::<u64>();
+    }
+    Ok(bytes)
 }

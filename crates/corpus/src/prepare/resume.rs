@@ -1,7 +1,7 @@
 //! The saved work of an interrupted preparation, so that it need not be repeated.
 
 use std::fs::File;
-use std::io::Write;
+use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -9,13 +9,17 @@ use abridge_base::files::replace;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
+use super::directory::side_name;
 use super::manifest::{FileHash, Origin};
-use super::reading::Text;
+use super::reading::{ReadSoFar, Text};
+use super::spool::SHARD;
 use super::statistics::SplitStatistics;
 use super::warnings::Warning;
-use crate::{Error, Result};
+use crate::store::Side;
+use crate::{Error, Result, Tokenizer};
 
 /// The names of everything in the folder.
+const READING: &str = "reading.json";
 const STATE: &str = "state.json";
 const TOKENIZERS: &str = "tokenizers";
 const TEXT: &str = "text";
@@ -33,40 +37,50 @@ pub struct EncodedShard {
     pub warnings: Vec<Warning>,
 }
 
+/// What was saved, and for which recipe and inputs.
 #[derive(Serialize, Deserialize)]
-struct State {
-    origin: Origin,
-    text: Text,
+struct Saved<O, T> {
+    origin: O,
+    saved: T,
 }
 
 /// Text, notes and finished files of a preparation, in a folder beside its output directory. The
-/// folder is removed when the preparation ends, with success or an error; only a killed process
-/// leaves it to the next one.
+/// folder is removed when the preparation ends; only a killed process or a full disk leaves it to the
+/// next one.
 #[derive(Debug)]
 pub struct Notes {
     folder: PathBuf,
+    /// The recipe and inputs; `None` if they do not determine the text, so nothing can be resumed.
+    origin: Option<Origin>,
+    /// Sentences per shard of text.
+    pub shard: usize,
+    is_kept: bool,
     /// Held during the preparation, so that no second process works here.
     _lock: File,
 }
 
 impl Notes {
-    /// Starts over, or resumes what was left for the same recipe and inputs if `origin` is given.
-    pub fn open(output: &Path, origin: Option<&Origin>) -> Result<Self> {
+    /// Resumes what was left for the same recipe and inputs, or starts over: if nothing was, if
+    /// `force` demands it, or if there is no `origin`.
+    pub fn open(output: &Path, origin: Option<&Origin>, force: bool) -> Result<Self> {
         let name = output.file_name().unwrap_or_default().to_string_lossy();
         let folder = output.with_file_name(format!(".{name}.preparing"));
         let private = output.with_file_name(format!(".{name}.preparing-{}", unique()));
+        clear_leftovers(&folder);
         // A folder that is not ours or in use is not touched.
         let is_ours = !folder.exists() || folder.join(LOCK).is_file();
         let free = is_ours.then(|| lock(&folder)).transpose()?.flatten();
-        let notes = if let Some(lock) = free {
-            Self { folder, _lock: lock }
+        let (folder, lock) = if let Some(lock) = free {
+            (folder, lock)
         } else {
             let taken = || Error::new("another process is preparing it").in_file(output);
             let lock = lock(&private)?.ok_or_else(taken)?;
-            Self { folder: private, _lock: lock }
+            (private, lock)
         };
-        if origin.is_none_or(|origin| notes.text(origin).is_none()) {
-            for part in [STATE, TOKENIZERS] {
+        let origin = origin.cloned();
+        let notes = Self { folder, origin, shard: SHARD, is_kept: false, _lock: lock };
+        if force || (notes.text().is_none() && notes.read_so_far().is_none()) {
+            for part in [READING, STATE, TOKENIZERS] {
                 remove(&notes.folder.join(part), |path| std::fs::remove_file(path))?;
             }
             for part in [TEXT, FILES] {
@@ -80,6 +94,19 @@ impl Notes {
         Ok(notes)
     }
 
+    /// Keeps the notes after a failure that has nothing to do with what was read, and says so.
+    pub fn keep_after(mut self, error: Error) -> Error {
+        if self.origin.is_none() || !is_full_disk(&error) {
+            return error;
+        }
+        self.is_kept = true;
+        error.remedy(format!(
+            "free some space and run the same command again, which continues; what is done is kept \
+             in {}",
+            self.folder.display()
+        ))
+    }
+
     /// Where text is spooled.
     pub fn text_folder(&self) -> PathBuf {
         self.folder.join(TEXT)
@@ -90,37 +117,62 @@ impl Notes {
         self.folder.join(FILES)
     }
 
-    /// Moves all files into a directory.
-    pub fn move_files(&self, directory: &Path) -> Result<()> {
-        let files = self.files();
-        let failed = |error| Error::io("move", &files, error);
-        for entry in std::fs::read_dir(&files).map_err(failed)? {
-            let entry = entry.map_err(failed)?;
-            std::fs::rename(entry.path(), directory.join(entry.file_name())).map_err(failed)?;
+    /// Places finished files into a directory. They stay here, too, where the file system has links,
+    /// so that a preparation that is killed now need not make them again.
+    pub fn place(&self, names: impl Iterator<Item = String>, directory: &Path) -> Result<()> {
+        for name in names {
+            let (from, to) = (self.files().join(&name), directory.join(&name));
+            let folder = to.parent().unwrap_or(directory);
+            std::fs::create_dir_all(folder).map_err(|error| Error::io("create", folder, error))?;
+            std::fs::hard_link(&from, &to)
+                .or_else(|_| std::fs::rename(&from, &to))
+                .map_err(|error| Error::io("write", &to, error))?;
         }
         Ok(())
     }
 
     /// The text that was read for the same recipe and inputs.
-    pub fn text(&self, origin: &Origin) -> Option<Text> {
-        let state: State = read(&self.folder.join(STATE))?;
-        (state.origin == *origin).then_some(state.text)
+    pub fn text(&self) -> Option<Text> {
+        self.saved(STATE)
     }
 
     /// Records that all text is read.
-    pub fn save_text(&self, origin: &Origin, text: Text) -> Result<Text> {
-        let state = State { origin: origin.clone(), text };
-        write(&self.folder.join(STATE), &state)?;
-        Ok(state.text)
+    pub fn save_text(&self, text: &Text) -> Result<()> {
+        self.save(STATE, text)
     }
 
-    /// Whether the tokenizers are finished.
-    pub fn has_tokenizers(&self) -> bool {
-        self.folder.join(TOKENIZERS).is_file()
+    /// How far the text was read for the same recipe and inputs.
+    pub fn read_so_far(&self) -> Option<ReadSoFar> {
+        self.saved(READING)
     }
 
-    /// Records that the tokenizers are finished.
-    pub fn save_tokenizers(&self) -> Result<()> {
+    /// Records how far the text is read.
+    pub fn save_read_so_far(&self, read: &ReadSoFar) -> Result<()> {
+        self.save(READING, read)
+    }
+
+    fn saved<T: DeserializeOwned>(&self, name: &str) -> Option<T> {
+        let wanted = self.origin.as_ref()?;
+        let Saved { origin, saved }: Saved<Origin, T> = read(&self.folder.join(name))?;
+        (origin == *wanted).then_some(saved)
+    }
+
+    fn save(&self, name: &str, saved: &impl Serialize) -> Result<()> {
+        let Some(origin) = &self.origin else { return Ok(()) };
+        write(&self.folder.join(name), &Saved { origin, saved })
+    }
+
+    /// The tokenizers of both sides, if they are finished.
+    pub fn tokenizers(&self) -> Option<[Tokenizer; 2]> {
+        let load = |side| Tokenizer::load(&self.files(), side_name(side)).ok();
+        let is_finished = self.folder.join(TOKENIZERS).is_file();
+        is_finished.then(|| Some([load(Side::Source)?, load(Side::Target)?]))?
+    }
+
+    /// Saves the tokenizers of both sides.
+    pub fn save_tokenizers(&self, source: &Tokenizer, target: &Tokenizer) -> Result<()> {
+        source.save(&self.files(), side_name(Side::Source))?;
+        target.save(&self.files(), side_name(Side::Target))?;
         write(&self.folder.join(TOKENIZERS), &())
     }
 
@@ -143,6 +195,9 @@ impl Notes {
 
 impl Drop for Notes {
     fn drop(&mut self) {
+        if self.is_kept {
+            return;
+        }
         // Renamed first, so that no process begins to work in a folder that is about to be removed.
         // A failure only costs space.
         let name = self.folder.file_name().unwrap_or_default().to_string_lossy();
@@ -151,6 +206,40 @@ impl Drop for Notes {
             std::fs::remove_dir_all(&gone).ok();
         }
     }
+}
+
+/// Whether an error says that the disk, or what the user may write there, is full.
+fn is_full_disk(error: &Error) -> bool {
+    let cause = std::error::Error::source(error).and_then(|cause| cause.downcast_ref());
+    cause.is_some_and(|cause: &std::io::Error| {
+        matches!(cause.kind(), ErrorKind::StorageFull | ErrorKind::QuotaExceeded)
+    })
+}
+
+/// Removes what killed processes left beside the shared folder: private folders, and folders that
+/// were being removed. A failure only costs space.
+fn clear_leftovers(shared: &Path) {
+    let name = shared.file_name().unwrap_or_default().to_string_lossy();
+    let prefix = format!("{name}-");
+    let parent = shared.parent().filter(|parent| !parent.as_os_str().is_empty());
+    let Ok(entries) = std::fs::read_dir(parent.unwrap_or(Path::new("."))) else { return };
+    for entry in entries.flatten() {
+        let name = entry.file_name();
+        let rest = name.to_str().and_then(|name| name.strip_prefix(&prefix));
+        let is_unique = |rest: &str| {
+            let number = |part: &str| !part.is_empty() && part.bytes().all(|b| b.is_ascii_digit());
+            rest.split_once('-').is_some_and(|(process, count)| number(process) && number(count))
+        };
+        if rest.is_some_and(is_unique) && is_abandoned(&entry.path()) {
+            std::fs::remove_dir_all(entry.path()).ok();
+        }
+    }
+}
+
+/// Whether a folder has our lock file, and nobody holds it.
+fn is_abandoned(folder: &Path) -> bool {
+    let lock = File::options().write(true).open(folder.join(LOCK));
+    lock.is_ok_and(|lock| lock.try_lock().is_ok())
 }
 
 /// A name that no other preparation uses now.

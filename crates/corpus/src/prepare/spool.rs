@@ -1,7 +1,7 @@
 //! Text between reading and encoding: documents on disk, in shards that fit into memory.
 
 use std::fs::File;
-use std::io::{BufWriter, Write};
+use std::io::{BufWriter, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
@@ -10,7 +10,7 @@ use crate::formats::LONGEST_DOCUMENT;
 use crate::{Document, Error, Result, Segment};
 
 /// Sentences per shard; a document is never split, so this is also the longest document.
-const SHARD: usize = LONGEST_DOCUMENT;
+pub const SHARD: usize = LONGEST_DOCUMENT;
 /// The length that marks a missing translation.
 const MISSING: u32 = u32::MAX;
 
@@ -23,6 +23,22 @@ pub struct ShardSize {
     pub sentences: usize,
 }
 
+/// What is on disk of a split that is being spooled.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Spooled {
+    /// Its shards.
+    pub shards: Vec<ShardSize>,
+    /// Bytes of the last shard if that is not complete.
+    open: Option<u64>,
+}
+
+impl Spooled {
+    /// The shards that are complete.
+    pub fn complete(&self) -> usize {
+        self.shards.len() - usize::from(self.open.is_some())
+    }
+}
+
 /// Writes the documents of a split, shard after shard.
 #[derive(Debug)]
 pub struct SpoolWriter {
@@ -33,10 +49,41 @@ pub struct SpoolWriter {
 }
 
 impl SpoolWriter {
-    /// Creates the folder.
-    pub fn create(folder: &Path) -> Result<Self> {
+    /// Creates the folder. `limit` is the number of sentences of a shard.
+    pub fn create(folder: &Path, limit: usize) -> Result<Self> {
         std::fs::create_dir_all(folder).map_err(|error| Error::io("create", folder, error))?;
-        Ok(Self { folder: folder.to_path_buf(), limit: SHARD, open: None, shards: Vec::new() })
+        Ok(Self { folder: folder.to_path_buf(), limit, open: None, shards: Vec::new() })
+    }
+
+    /// Continues where [`Self::save`] was; what was written later is removed.
+    pub fn resume(folder: &Path, limit: usize, spooled: Spooled) -> Result<Self> {
+        let mut writer = Self::create(folder, limit)?;
+        writer.shards = spooled.shards;
+        if let Some(bytes) = spooled.open {
+            let path = folder.join(file_name(writer.shards.len() - 1));
+            let open = || {
+                let mut file = File::options().write(true).open(&path)?;
+                file.set_len(bytes)?;
+                file.seek(SeekFrom::End(0))?;
+                Ok(file)
+            };
+            let file = open().map_err(|error| Error::io("write", &path, error))?;
+            writer.open = Some(BufWriter::new(file));
+        }
+        Ok(writer)
+    }
+
+    /// Syncs what was written, and returns what is needed to continue from here.
+    pub fn save(&mut self) -> Result<Spooled> {
+        let path = self.folder.join(file_name(self.shards.len().saturating_sub(1)));
+        let failed = |error| Error::io("write", &path, error);
+        let open = self.open.as_mut().map(|file| sync(file).map_err(failed)).transpose()?;
+        Ok(Spooled { shards: self.shards.clone(), open })
+    }
+
+    /// The sizes of the shards so far.
+    pub fn shards(&self) -> &[ShardSize] {
+        &self.shards
     }
 
     /// Adds a document; returns the shard that it completes, if any.
@@ -61,33 +108,37 @@ impl SpoolWriter {
         Ok(complete)
     }
 
-    /// Completes the last shard; returns it and the sizes of all shards.
-    pub fn finish(&mut self) -> Result<(Option<usize>, Vec<ShardSize>)> {
-        Ok((self.close()?, std::mem::take(&mut self.shards)))
-    }
-
-    fn close(&mut self) -> Result<Option<usize>> {
+    /// Completes the last shard, and returns it if there is one.
+    pub fn close(&mut self) -> Result<Option<usize>> {
         let Some(mut file) = self.open.take() else { return Ok(None) };
         let shard = self.shards.len() - 1;
-        file.flush()
+        sync(&mut file)
             .map_err(|error| Error::io("write", &self.folder.join(file_name(shard)), error))?;
         Ok(Some(shard))
     }
 }
 
-/// The documents of a shard.
-pub fn read_shard(folder: &Path, shard: usize) -> Result<Vec<Document>> {
+/// Brings a file to disk, so that notes about it are never newer than itself; returns its size.
+fn sync(file: &mut BufWriter<File>) -> std::io::Result<u64> {
+    file.flush()?;
+    file.get_ref().sync_data()?;
+    Ok(file.get_ref().metadata()?.len())
+}
+
+/// The documents of a shard of this size.
+pub fn read_shard(folder: &Path, shard: usize, size: ShardSize) -> Result<Vec<Document>> {
     let path = folder.join(file_name(shard));
     let bytes = std::fs::read(&path).map_err(|error| Error::io("read", &path, error))?;
     let mut rest = bytes.as_slice();
+    let damaged =
+        || Error::new("is damaged").in_file(&path).remedy("run `abridge prepare --force`");
     let mut documents = Vec::new();
     while !rest.is_empty() {
-        let document = read_document(&mut rest).ok_or_else(|| {
-            Error::new("is damaged").in_file(&path).remedy("run `abridge prepare --force`")
-        })?;
-        documents.push(document);
+        documents.push(read_document(&mut rest).ok_or_else(damaged)?);
     }
-    Ok(documents)
+    let sentences = documents.iter().map(|document: &Document| document.segments.len()).sum();
+    let found = ShardSize { documents: documents.len(), sentences };
+    if found == size { Ok(documents) } else { Err(damaged()) }
 }
 
 fn file_name(shard: usize) -> String {
@@ -152,20 +203,30 @@ mod tests {
         };
         let document = |n: usize| Document::new(format!("d{n}"), (0..n).map(segment).collect());
         let documents: Vec<Document> = (1..9).map(document).collect();
-        let mut writer = SpoolWriter { limit: 10, ..SpoolWriter::create(folder.path()).unwrap() };
+        let mut writer = SpoolWriter::create(folder.path(), 10).unwrap();
         let mut complete = Vec::new();
         for document in &documents {
             complete.extend(writer.push(document).unwrap());
+            // As if killed after each document, with something of the next one on disk.
+            let spooled = writer.save().unwrap();
+            writer.push(&documents[0]).unwrap();
+            drop(writer);
+            writer = SpoolWriter::resume(folder.path(), 10, spooled).unwrap();
         }
-        let (last, shards) = writer.finish().unwrap();
-        complete.extend(last);
+        complete.extend(writer.close().unwrap());
+        let shards = writer.shards().to_vec();
         assert_eq!(complete, (0..shards.len()).collect::<Vec<_>>());
         let sizes: Vec<usize> = shards.iter().map(|shard| shard.sentences).collect();
         assert_eq!(sizes, [10, 5, 6, 7, 8]);
-        let read = |shard| read_shard(folder.path(), shard).unwrap();
-        assert_eq!((0..shards.len()).flat_map(read).collect::<Vec<_>>(), documents);
-        std::fs::write(folder.path().join("00001.text"), b"\x05\0\0\0d").unwrap();
-        let error = read_shard(folder.path(), 1).unwrap_err().to_string();
-        assert!(error.contains("00001.text: is damaged"), "{error}");
+        let read = |shard: usize| read_shard(folder.path(), shard, shards[shard]);
+        let all = (0..shards.len()).flat_map(|shard| read(shard).unwrap());
+        assert_eq!(all.collect::<Vec<_>>(), documents);
+        // Damaged, empty, and whole but of another size.
+        let other = std::fs::read(folder.path().join("00002.text")).unwrap();
+        for bytes in [&b"\x05\0\0\0d"[..], b"", &other] {
+            std::fs::write(folder.path().join("00001.text"), bytes).unwrap();
+            let error = read(1).unwrap_err().to_string();
+            assert!(error.contains("00001.text: is damaged"), "{error}");
+        }
     }
 }

@@ -188,7 +188,7 @@ pub fn join(shards: impl Iterator<Item = Vec<Warning>>) -> Vec<Warning> {
 }
 
 /// Looks at documents as they are read, before anything takes sentences out of them.
-#[derive(Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Lengths {
     long: Found,
     documents: usize,
@@ -212,7 +212,7 @@ impl Lengths {
     }
 }
 
-#[derive(Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 struct Found {
     count: usize,
     places: Vec<String>,

@@ -113,6 +113,24 @@ impl Filters {
         })
     }
 
+    /// What was removed so far, and the number of pairs.
+    pub fn so_far(&self) -> (Vec<FilterReport>, usize) {
+        (self.report.clone(), self.pairs)
+    }
+
+    /// Continues after an interruption, with what was removed until then.
+    pub fn resume(&mut self, (report, pairs): (Vec<FilterReport>, usize)) {
+        (self.report, self.pairs) = (report, pairs);
+    }
+
+    /// Remembers a pair that had passed the filters before an interruption. A pair that duplicates
+    /// another leaves no trace, so those that passed are all there is to remember.
+    pub fn remember(&mut self, segment: &Segment) {
+        if let Some(duplicates) = &mut self.duplicates {
+            duplicates.has_seen(segment);
+        }
+    }
+
     /// What is left of a document: it is cut where a pair is removed.
     pub fn apply(&mut self, document: Document) -> Vec<Document> {
         let Document { id, segments } = document;
