@@ -37,7 +37,7 @@ pub use plain::{
     concatenate_windows, label_smoothed_cross_entropy, max_over_segments, sum_over_segments,
 };
 pub(crate) use transfers::indices;
-pub use transfers::{Transfers, read, read_all, upload};
+pub use transfers::{TRANSFERS, read, read_all, upload};
 
 /// Whether the fused operations apply to this tensor: `f32` on the CPU, unless the feature
 /// `plain-operations` turns them off.

@@ -2,55 +2,15 @@
 //!
 //! Reading waits for all the work that a device was given, so an update of training reads once.
 
-use std::sync::atomic::{AtomicU64, Ordering};
-
 use burn::tensor::kind::Basic;
 use burn::tensor::{Device, Element, Int, Tensor, TensorData};
+use tracing::trace;
 
 use crate::{Error, Result};
 
-static UPLOADS: AtomicU64 = AtomicU64::new(0);
-static UPLOADED: AtomicU64 = AtomicU64::new(0);
-static READS: AtomicU64 = AtomicU64::new(0);
-static READ: AtomicU64 = AtomicU64::new(0);
-
-/// The transfers of this process, over all threads and devices; those of the engine's own operations are
-/// not among them.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Transfers {
-    /// Tensors that were made of values of this program.
-    pub uploads: u64,
-    /// Their bytes.
-    pub uploaded_bytes: u64,
-    /// How often values were read from a device.
-    pub reads: u64,
-    /// Their bytes.
-    pub read_bytes: u64,
-}
-
-impl Transfers {
-    /// Those so far.
-    pub fn so_far() -> Self {
-        let of = |count: &AtomicU64| count.load(Ordering::Relaxed);
-        Self {
-            uploads: of(&UPLOADS),
-            uploaded_bytes: of(&UPLOADED),
-            reads: of(&READS),
-            read_bytes: of(&READ),
-        }
-    }
-
-    /// Those after an earlier count.
-    #[must_use]
-    pub fn since(self, before: Self) -> Self {
-        Self {
-            uploads: self.uploads - before.uploads,
-            uploaded_bytes: self.uploaded_bytes - before.uploaded_bytes,
-            reads: self.reads - before.reads,
-            read_bytes: self.read_bytes - before.read_bytes,
-        }
-    }
-}
+/// The target of the events that tell of each transfer, with its bytes as the field `uploaded` or `read`.
+/// Those of the engine's own operations are not among them.
+pub const TRANSFERS: &str = "abridge::transfers";
 
 /// Makes a tensor of values.
 pub fn upload<const D: usize, K: Basic, E: Element>(
@@ -58,17 +18,15 @@ pub fn upload<const D: usize, K: Basic, E: Element>(
     shape: [usize; D],
     device: &Device,
 ) -> Tensor<D, K> {
-    UPLOADS.fetch_add(1, Ordering::Relaxed);
-    UPLOADED.fetch_add(size_of_val(values.as_slice()) as u64, Ordering::Relaxed);
+    trace!(target: TRANSFERS, uploaded = size_of_val(values.as_slice()));
     Tensor::from_data(TensorData::new(values, shape), device)
 }
 
 /// Reads all values of a tensor, row by row; fails if the device has failed.
 pub fn read<const D: usize>(tensor: Tensor<D>) -> Result<Vec<f32>> {
     let data = tensor.try_into_data().map_err(Error::failed_device)?;
-    READS.fetch_add(1, Ordering::Relaxed);
     let values: Vec<f32> = data.iter::<f32>().collect();
-    READ.fetch_add(size_of_val(values.as_slice()) as u64, Ordering::Relaxed);
+    trace!(target: TRANSFERS, read = size_of_val(values.as_slice()));
     Ok(values)
 }
 
