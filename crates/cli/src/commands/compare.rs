@@ -19,13 +19,14 @@ use super::model::ModelArgument;
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   abridge compare
-  abridge compare letter.txt
+  abridge compare talk.en
   abridge compare --model runs/grouping/model talk.en --only-differences
   abridge compare film.srt --json | jq 'select(.differs)'")]
 pub struct Compare {
     #[command(flatten)]
     model: ModelArgument,
-    /// A document in any format that `abridge translate` reads; a short text by default.
+    /// A document in any format that `abridge translate` reads (of plain text, a line is one
+    /// sentence); a short text by default.
     input: Option<PathBuf>,
     /// The format, where the name and content do not tell it.
     #[arg(long, requires = "input")]

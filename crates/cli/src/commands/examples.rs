@@ -31,7 +31,7 @@ pub struct Examples {
     /// Model directories.
     #[arg(value_name = "MODEL", required = true, num_args = 2..=3)]
     models: Vec<PathBuf>,
-    /// A contrastive set.
+    /// A contrastive set; or name a test set with --source and --reference.
     #[arg(long, value_name = "PATH", required_unless_present = "source")]
     set: Option<PathBuf>,
     /// The source text of a test set, in English.

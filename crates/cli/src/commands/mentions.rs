@@ -24,8 +24,10 @@ use indicatif::ProgressBar;
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   abridge mentions --model models/en-pt talks.en letters.en --output mentions
-  abridge prepare data/memory --tokenizer models/en-pt --train mentions.en,mentions.pt --valid dev.en,dev.pt
-  abridge train --data data/memory --run runs/memory --recipe recipes/memory.toml --from models/en-pt
+  abridge prepare data/memory --tokenizer models/en-pt --train mentions.en,mentions.pt \\
+      --valid dev.en,dev.pt
+  abridge train --data data/memory --run runs/memory --recipe recipes/memory.toml \\
+      --from models/en-pt
 
 A table of genders for another language:
   [[gender]]

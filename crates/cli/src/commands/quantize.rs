@@ -9,9 +9,9 @@ use clap::Args;
 
 /// Writes a model directory a quarter (int8) or half (f16) the size.
 ///
-/// Every command accepts it like the original. The decoder multiplies int8 weights in integer
-/// arithmetic and reads f16 directly, which is also faster; the encoder, scoring, and devices other
-/// than the CPU unpack them when they are loaded.
+/// Every command accepts it like the original. On the CPU, translation multiplies int8 weights as
+/// integers, and its decoder reads f16 weights directly if the processor can, which is also faster.
+/// Training and other devices unpack the weights to f32.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   abridge quantize --model demo/models/grouping --to int8 demo/models/grouping-int8

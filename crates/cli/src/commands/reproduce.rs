@@ -35,10 +35,10 @@ use crate::progress::Narrator;
   abridge reproduce --figure 4
   abridge reproduce --sweep groups --seeds 1,2,3
   abridge reproduce --table en-de --only grouping@1 --vary model.change.gate=false,true
-  abridge reproduce --table en-de --scale small --data FOLDER --data-recipe recipes/small/data.toml \\
-      --contrastive contrapro --seeds 1,2,3 --budget 8h
-  abridge reproduce --table en-de --scale base --data en-de.tgz --contrastive ContraPro/contrapro.json \\
-      --documents ContraPro/documents --device cuda")]
+  abridge reproduce --table en-de --scale small --data FOLDER \\
+      --data-recipe recipes/small/data.toml --contrastive contrapro --seeds 1,2,3 --budget 8h
+  abridge reproduce --table en-de --scale base --data en-de.tgz \\
+      --contrastive ContraPro/contrapro.json --documents ContraPro/documents --device cuda")]
 pub struct Reproduce {
     /// Which table, by its name or its number in the paper (2, 3, 5 to 13).
     #[arg(long, required_unless_present_any = ["sweep", "figure"])]

@@ -28,8 +28,8 @@ const LARGEST_KEYS: u64 = 1 << 20;
   abridge serve --model models/en-de --sessions redis://redis:6379/0
 
   curl localhost:8080/v1/translate -H 'Content-Type: application/json' \\
-    -d '{\"sentences\": [\"The lamp is old.\", \"It is broken.\"]}'
-  curl localhost:8080/v1/files?name=film.srt --data-binary @film.srt")]
+    -d '{\"sentences\": [\"The door is open.\", \"Please close it.\"]}'
+  curl 'localhost:8080/v1/files?name=film.srt' --data-binary @film.srt")]
 pub struct Serve {
     /// A model directory or an installed model, with or without a name; may be repeated. A request
     /// that names no model gets the first. By default the built-in English-German model.

@@ -14,7 +14,7 @@ use clap::Args;
 
 /// Writes a model directory that chooses words from a shortlist, which is faster.
 ///
-/// For each sentence the list holds likely translations of its words, as learnt from the data that
+/// For each sentence the list holds likely translations of its words, as learned from the data that
 /// the model was trained on, and words that are common everywhere. Probabilities are normalised
 /// over the list. Scoring, sampling, and devices other than the CPU use all words.
 #[derive(Debug, Args)]

@@ -23,7 +23,8 @@ use super::model::ModelArgument;
 ///
 /// Reads lines (documents separated by blank lines, or named by a .docids file), SRT, WebVTT, JSON
 /// lines and IWSLT files, and writes the same format with the text replaced and everything else
-/// unchanged. Without a file it translates line by line; a blank line starts a new document.
+/// unchanged. A line of plain text is one sentence; --segment splits paragraphs. Without a file it
+/// translates line by line; a blank line starts a new document.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   abridge translate --model runs/grouping/model talk.en --output talk.de
