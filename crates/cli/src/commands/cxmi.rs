@@ -26,7 +26,8 @@ use super::model::ModelArgument;
 #[command(after_help = "Examples:
   abridge cxmi --model runs/grouping/model --source test.en --reference test.de
   abridge cxmi --model runs/grouping/model --source test.en --reference test.de --context-size 1,2,3
-  abridge cxmi --model runs/grouping/model --source test.en --reference test.de --json | jq .cxmi.score")]
+  abridge cxmi --model runs/grouping/model --source test.en --reference test.de --json \\
+      | jq .cxmi.score")]
 pub struct Cxmi {
     #[command(flatten)]
     model: ModelArgument,
