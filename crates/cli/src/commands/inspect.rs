@@ -25,7 +25,7 @@ use super::model::ModelArgument;
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   abridge inspect --model demo/models/grouping demo/data/text/test.en
-  abridge inspect --model demo/models/grouping talk.en --sentences 4-6 --png groups.png
+  abridge inspect --model demo/models/grouping talk.en --sentences 4-6 --svg groups.svg
   abridge inspect --model demo/models/grouping talk.en --html talk.html
   abridge inspect --model demo/models/grouping talk.en --target talk.de
   abridge inspect --model demo/models/grouping demo/data/text/train.en --statistics")]
