@@ -1,4 +1,4 @@
-//! Messages on standard error.
+//! Messages on standard error, and words for them.
 //!
 //! Writing a message never fails: if standard error is full or closed, the message is dropped,
 //! while `eprintln!` would panic. File names may contain anything, so control characters are
@@ -36,9 +36,20 @@ pub fn printable(text: &str) -> String {
     shown
 }
 
+/// A number with a noun that takes an s: `1 line`, `2 lines`.
+pub fn counted(number: usize, noun: &str) -> String {
+    if number == 1 { format!("1 {noun}") } else { format!("{number} {noun}s") }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn one_thing_is_singular() {
+        let lines = [0, 1, 2].map(|number| counted(number, "line"));
+        assert_eq!(lines, ["0 lines", "1 line", "2 lines"]);
+    }
 
     #[test]
     fn control_characters_are_escaped() {

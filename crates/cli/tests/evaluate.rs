@@ -97,7 +97,7 @@ fn mismatched_line_counts_are_refused_with_both_files_and_counts() {
         .evaluate("short.de --reference test.de")
         .code(2)
         .stdout("")
-        .stderr(contains("short.de: 1 lines, but test.de has 4 lines"));
+        .stderr(contains("short.de: 1 line, but test.de has 4 lines"));
     folder.evaluate("missing.de -r test.de").code(2).stderr(contains("missing.de"));
     folder.file("ids", "1\n");
     folder

@@ -37,6 +37,28 @@ fn an_installed_model_goes_by_its_name() {
     let by_name = translate("mine");
     assert!(by_name.status.success());
     assert_eq!(by_name.stdout, translate("models/mine").stdout);
+    // To prepare text for it and to start from it, too.
+    fs::write(folder.path().join("a.en"), common::SENTENCES.join("\n") + "\n").unwrap();
+    let prepared = ["prepare", "data", "--tokenizer", "mine", "--train", "a.en,a.en"];
+    abridge(folder.path()).args(prepared).args(["--valid", "a.en,a.en"]).assert().success();
+    abridge(folder.path())
+        .args(["train", "--data", "data", "--run", "run", "--from", "mine", "--quiet"])
+        .args(["--set", "model.preset=grouping", "--set", "model.size=tiny"])
+        .args(["--set", "stop.max_updates=1"])
+        .assert()
+        .success();
+    let recipe = fs::read_to_string(folder.path().join("run/model/config.toml")).unwrap();
+    assert!(recipe.contains("grouping"), "{recipe}");
+    for command in [
+        "prepare other --train a.en,a.en --tokenizer yours",
+        "train --data data --run x --from yours",
+    ] {
+        abridge(folder.path())
+            .args(command.split(' '))
+            .assert()
+            .code(4)
+            .stderr(contains("no such model directory or installed model"));
+    }
     assert_eq!(translate("yours").status.code(), Some(4));
 }
 
@@ -80,6 +102,37 @@ fn compare_marks_what_context_changes() {
         let compared: Vec<&str> = pairs.iter().map(|pair| pair[side].as_str().unwrap()).collect();
         assert_eq!(compared, translated);
     }
+}
+
+#[test]
+fn paragraphs_are_compared_sentence_by_sentence() {
+    let folder = tempfile::tempdir().unwrap();
+    common::model(folder.path(), Preset::CachingTokens);
+    let text = format!("{}\n\n{}\n", common::SENTENCES[..2].join(" "), common::SENTENCES[2]);
+    fs::write(folder.path().join("letter.txt"), text).unwrap();
+    let run = |arguments: &[&str]| {
+        let output = abridge(folder.path()).args(arguments).output().unwrap();
+        assert!(output.status.success());
+        [output.stdout, output.stderr].map(|bytes| String::from_utf8(bytes).unwrap())
+    };
+    let compare = |more: &[&str]| {
+        run(&[&["compare", "--model", "model", "letter.txt", "--json"][..], more].concat())
+    };
+    let [lines, _] = compare(&["--segment"]);
+    let line = |line: &str| serde_json::from_str::<serde_json::Value>(line).unwrap();
+    let sources: Vec<_> = lines.lines().map(|text| line(text)["source"].clone()).collect();
+    assert_eq!(sources, common::SENTENCES[..3]);
+    // A paragraph and a sentence: not most lines. Two paragraphs are.
+    assert_eq!(compare(&[])[1], "");
+    let text = fs::read_to_string(folder.path().join("letter.txt")).unwrap();
+    let paragraph = text.lines().next().unwrap();
+    fs::write(folder.path().join("letter.txt"), format!("{paragraph}\n{paragraph}\n")).unwrap();
+    let note = "letter.txt: most lines hold several sentences";
+    assert!(compare(&[])[1].contains(note));
+    assert_eq!(compare(&["--quiet"])[1], "");
+    let translate = ["translate", "--model", "model", "letter.txt", "--max-length", "8"];
+    assert_eq!(run(&translate)[1].matches(note).count(), 1);
+    assert!(!run(&[&translate[..], &["--segment"]].concat())[1].contains(note));
 }
 
 #[test]

@@ -215,7 +215,10 @@ fn collisions_and_missing_folders_are_found_before_the_work() {
     refuse(translate(folder.path(), &["p/x.txt", "q/x.txt", "-o", "out"]), "two outputs");
     refuse(translate(folder.path(), &["a.txt", "-o", "nodir/"]), "is not a directory");
     refuse(translate(folder.path(), &["a.txt", "-o", "nodir/a.de"]), "nodir does not exist");
-    assert!(names(&at("out")).is_empty());
+    refuse(translate(folder.path(), &["a.txt", "p/x.txt", "-o", "q/x.txt"]), "is a file");
+    assert!(names(&at("out")).is_empty() && !at("nodir").exists());
+    translate(folder.path(), &["a.txt", "p/x.txt", "-o", "new/folder"]).assert().success();
+    assert_eq!(names(&at("new/folder")), [".abridge", "a.txt", "x.txt"]);
     translate(folder.path(), &["p/x.txt", "-o", "out"]).assert().success();
     // A name derived from the input replaces nothing without --force; a given one does.
     refuse(translate(folder.path(), &["p/x.txt", "-o", "out"]), "--force");

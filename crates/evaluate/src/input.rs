@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use abridge_base::message::counted;
 use abridge_corpus::{Corpus, Document, Error, Format, Input, Result, read};
 
 use crate::documents::Documents;
@@ -108,10 +109,10 @@ fn from_docids(path: &Path, reference: &Side) -> Result<Documents> {
     let ids = all_lines(&corpus, path)?;
     if ids.len() != reference.lines.len() {
         return Err(Error::new(format!(
-            "{} document ids, but {} has {} lines",
-            ids.len(),
+            "{}, but {} has {}",
+            counted(ids.len(), "document id"),
             reference.path.display(),
-            reference.lines.len()
+            counted(reference.lines.len(), "line")
         ))
         .in_file(path)
         .remedy("give one document id for each line"));
@@ -151,10 +152,10 @@ impl Side {
     fn must_match(&self, reference: &Self) -> Result<()> {
         if self.lines.len() != reference.lines.len() {
             return Err(Error::new(format!(
-                "{} lines, but {} has {} lines",
-                self.lines.len(),
+                "{}, but {} has {}",
+                counted(self.lines.len(), "line"),
                 reference.path.display(),
-                reference.lines.len()
+                counted(reference.lines.len(), "line")
             ))
             .in_file(&self.path)
             .remedy("give files of the same test set, one line per segment"));
@@ -249,7 +250,7 @@ mod tests {
             .read()
             .unwrap_err()
             .to_string();
-        assert!(error.contains("a.de: 1 lines, but ") && error.contains("b.de has 2"), "{error}");
+        assert!(error.contains("a.de: 1 line, but ") && error.contains("b.de has 2"), "{error}");
         let docids = Some(folder.file("c.ids", "1\n"));
         let reference = folder.file("d.de", "eins\nzwei\n");
         let error = Files { docids, ..files(reference.clone(), reference) }.read().unwrap_err();

@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use abridge_base::message::counted;
 use abridge_corpus::{Error, Result};
 use rayon::prelude::*;
 
@@ -97,8 +98,8 @@ impl Statistics {
     ) -> Result<Self> {
         if hypotheses.len() != references.len() {
             return Err(Error::new(format!(
-                "the hypothesis has {} lines but the reference has {}",
-                hypotheses.len(),
+                "the hypothesis has {} but the reference has {}",
+                counted(hypotheses.len(), "line"),
                 references.len()
             ))
             .remedy("give the translation of the same test set, one line per segment"));

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::fmt;
 
+use abridge_base::message::counted;
 use abridge_corpus::{Error, Result};
 
 use crate::documents::Documents;
@@ -49,7 +50,8 @@ impl References {
             streams.iter().enumerate().find(|(_, stream)| stream.len() != count)
         {
             return Err(Error::new(format!(
-                "reference 1 has {count} lines but reference {} has {}",
+                "reference 1 has {} but reference {} has {}",
+                counted(count, "line"),
                 index + 1,
                 stream.len()
             ))
@@ -143,7 +145,7 @@ mod tests {
     fn refuses_unequal_counts_and_segments_without_reference() {
         let some = |text: &str| Some(text.to_owned());
         let error = References::new(vec![vec![some("a")], vec![]]).unwrap_err().to_string();
-        assert!(error.contains("has 1 lines but reference 2 has 0"), "{error}");
+        assert!(error.contains("has 1 line but reference 2 has 0"), "{error}");
         let error = References::new(vec![vec![some("a"), None]]).unwrap_err().to_string();
         assert!(error.starts_with("line 2: no reference"), "{error}");
         assert!(References::new(Vec::new()).is_err());

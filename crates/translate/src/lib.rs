@@ -46,7 +46,7 @@ pub use foreign::ForeignTranslator;
 pub use in_context::InContext;
 pub use installed::{InstalledModel, InstalledModels};
 pub use mentions::MentionDocuments;
-pub use prose::Prose;
+pub use prose::{Prose, has_paragraphs};
 pub use score::{Score, ScoreRequest};
 pub use session::Session;
 pub use settings::{BeamSettings, Sampling, Stop};

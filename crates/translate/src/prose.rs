@@ -70,9 +70,28 @@ impl Prose {
     }
 }
 
+/// Whether most lines of a text hold several sentences; only the first ones are looked at.
+pub fn has_paragraphs<'a>(lines: impl Iterator<Item = &'a str>, language: &str) -> bool {
+    const LOOKED_AT: usize = 200;
+    let (mut filled, mut paragraphs) = (0, 0);
+    for line in lines.filter(|line| !line.trim().is_empty()).take(LOOKED_AT) {
+        filled += 1;
+        paragraphs += usize::from(Prose::new(line, language).sentences.len() > 1);
+    }
+    2 * paragraphs > filled
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_letter_has_paragraphs_and_a_talk_with_a_double_line_has_none() {
+        let has = |text: &str| has_paragraphs(text.lines(), "en");
+        assert!(has("The table is old. It is broken.\n\nCan you help me? I am Ann."));
+        assert!(!has("The table is old.\nIt is broken. It is red.\nMr. Brown knows.\n"));
+        assert!(!has(""));
+    }
 
     #[test]
     fn paragraphs_are_split_and_reassembled() {

@@ -3,14 +3,15 @@
 use std::io::Write;
 use std::path::PathBuf;
 
-use abridge_corpus::{Document, Format, Input, Segment, read};
+use abridge_corpus::{Document, Format, Input, Segment, read, read_text};
 use abridge_evaluate::compare_words;
 use abridge_model::DeviceKind;
-use abridge_translate::Translator;
+use abridge_translate::{Prose, Translator};
 use anyhow::ensure;
 use clap::Args;
 
 use super::model::ModelArgument;
+use super::prose;
 
 /// Translates a text twice, sentence by sentence: without context, and with the sentences before.
 ///
@@ -20,6 +21,7 @@ use super::model::ModelArgument;
 #[command(after_help = "Examples:
   abridge compare
   abridge compare talk.en
+  abridge compare --segment letter.txt
   abridge compare --model runs/grouping/model talk.en --only-differences
   abridge compare film.srt --json | jq 'select(.differs)'")]
 pub struct Compare {
@@ -31,6 +33,9 @@ pub struct Compare {
     /// The format, where the name and content do not tell it.
     #[arg(long, requires = "input")]
     format: Option<Format>,
+    /// The text is running prose, one paragraph per line: split it into sentences.
+    #[arg(long, requires = "input", conflicts_with = "format")]
+    segment: bool,
     /// The language to translate into, for a model that knows several.
     #[arg(long, value_name = "CODE")]
     to: Option<String>,
@@ -73,13 +78,10 @@ struct Pair<'a> {
 impl Compare {
     /// Translates and prints.
     pub fn run(&self) -> anyhow::Result<()> {
-        let documents = match &self.input {
-            Some(input) => read(&Input { format: self.format, ..Input::new(input) })?.documents,
-            None => TEXT.map(paragraph).into(),
-        };
         let directory = self.model.directory(self.quiet)?;
         let translator =
             super::open_at(&directory, self.device, self.context_size, self.to.as_deref())?;
+        let documents = self.documents(prose::language(&translator))?;
         ensure!(
             translator.trained_context().is_some(),
             "{} translates without context, so there is nothing to compare",
@@ -102,6 +104,18 @@ impl Compare {
             writeln!(out, "{differ} of {sentences} translations differ")?;
         }
         Ok(())
+    }
+
+    fn documents(&self, language: &str) -> anyhow::Result<Vec<Document>> {
+        let Some(input) = &self.input else { return Ok(TEXT.map(document).into()) };
+        if self.segment {
+            return Ok(vec![document(Prose::new(&read_text(input)?, language).sentences)]);
+        }
+        let corpus = read(&Input { format: self.format, ..Input::new(input) })?;
+        if !self.quiet {
+            prose::advise(input, &corpus, language);
+        }
+        Ok(corpus.documents)
     }
 
     fn translate<'a>(
@@ -164,6 +178,6 @@ fn marked(words: &[(&str, bool)], colours: bool, colour: u8) -> String {
     words.collect::<Vec<_>>().join(" ")
 }
 
-fn paragraph(sentences: [&str; 2]) -> Document {
-    Document::new("", sentences.map(Segment::new).into())
+fn document<S: Into<String>>(sentences: impl IntoIterator<Item = S>) -> Document {
+    Document::new("", sentences.into_iter().map(Segment::new).collect())
 }

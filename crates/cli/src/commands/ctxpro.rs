@@ -15,6 +15,7 @@ use anyhow::{Context, ensure};
 use clap::Args;
 
 use super::contrast::{probability, range};
+use super::model::ModelArgument;
 
 /// Translates a ctxPro set at several context sizes and counts the correct words, or scores given
 /// translations.
@@ -24,6 +25,7 @@ use super::contrast::{probability, range};
 /// from other documents: a gain that these give as well does not come from what the context says.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
+  abridge ctxpro --set ctxpro/formality.en-de --per-rule 250
   abridge ctxpro --model runs/grouping/model --set ctxpro/formality.en-de --context-size 0,1,3
   abridge ctxpro --set ctxpro/formality.en-de --translations formality.de
   abridge ctxpro --model runs/grouping/model --set ctxpro/auxiliary.en-de --output translations")]
@@ -31,9 +33,8 @@ pub struct CtxPro {
     /// The set: NAME of NAME.input and NAME.json.
     #[arg(long, value_name = "NAME")]
     set: PathBuf,
-    /// A model directory.
-    #[arg(long, value_name = "DIR", required_unless_present = "translations")]
-    model: Option<PathBuf>,
+    #[command(flatten)]
+    model: ModelArgument,
     /// Translations of the set, one per line, to score; several files are compared.
     #[arg(long, value_name = "FILE", num_args = 1.., conflicts_with = "model")]
     translations: Vec<PathBuf>,
@@ -101,10 +102,8 @@ impl CtxPro {
         if let Some(most) = self.per_rule {
             set.keep_per_rule(most);
         }
-        let (columns, tests, signature) = match &self.model {
-            Some(model) => self.translate(model, &set)?,
-            None => self.score(&set)?,
-        };
+        let (columns, tests, signature) =
+            if self.translations.is_empty() { self.translate(&set)? } else { self.score(&set)? };
         let mut out = std::io::stdout().lock();
         if self.json {
             let results: Vec<serde_json::Value> = columns
@@ -172,11 +171,11 @@ impl CtxPro {
 
     fn translate(
         &self,
-        model: &Path,
         set: &CtxProSet,
     ) -> anyhow::Result<(Vec<Column>, Option<ControlTests>, String)> {
         let asked = self.context_sizes.iter().copied().max();
-        let translator = super::open_at(model, self.device, asked, self.to.as_deref())?;
+        let model = self.model.directory(self.quiet)?;
+        let translator = super::open_at(&model, self.device, asked, self.to.as_deref())?;
         let most = translator.model().config().context_size;
         let mut sizes = self.context_sizes.clone();
         if sizes.is_empty() {
@@ -188,7 +187,7 @@ impl CtxPro {
         ensure!(
             largest <= most,
             "{} does not support a context of {largest} sentences",
-            model.display()
+            self.model.name()
         );
         let controls: Vec<Control> = match self.controls.as_str() {
             "off" => Vec::new(),
@@ -203,7 +202,7 @@ impl CtxPro {
         let contexts: Vec<CtxProContext> = truth.chain(drawn).collect();
         let search = translator.default_search();
         let settings = BeamSettings { beam: self.beam.unwrap_or(search.beam), ..search.clone() };
-        let files = self.output_files(model, &contexts)?;
+        let files = self.output_files(&contexts)?;
         let part = self.output.as_deref().map(part_file);
         let task = CtxProTask {
             set,
@@ -242,14 +241,10 @@ impl CtxPro {
 
 impl CtxPro {
     /// The output file of each context; fails, before the work, if one cannot be written.
-    fn output_files(
-        &self,
-        model: &Path,
-        contexts: &[CtxProContext],
-    ) -> anyhow::Result<Vec<OutputFile>> {
+    fn output_files(&self, contexts: &[CtxProContext]) -> anyhow::Result<Vec<OutputFile>> {
         let Some(output) = &self.output else { return Ok(Vec::new()) };
         let mut outputs = Outputs::new();
-        super::model::reading(model, &mut outputs)?;
+        self.model.reading(&mut outputs)?;
         for file in CtxProSet::files(&self.set) {
             outputs.reading(&file);
         }

@@ -20,6 +20,7 @@ pub mod models;
 pub mod practice;
 pub mod prepare;
 pub mod profile;
+mod prose;
 pub mod quantize;
 pub mod reproduce;
 pub mod score;

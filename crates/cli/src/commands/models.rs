@@ -106,7 +106,7 @@ fn list_installed(out: &mut impl Write) -> anyhow::Result<()> {
 fn describe(directory: &ModelDirectory) -> String {
     let config = directory.config();
     let languages = directory.provenance().get("languages").map_or("", String::as_str);
-    let megabytes = directory.weights_size() as f64 / 1e6;
+    let megabytes = directory.size() as f64 / 1e6;
     format!("{languages} {megabytes:.1} MB, context size {}", config.context_size)
         .trim_start()
         .to_owned()

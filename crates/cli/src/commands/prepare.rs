@@ -89,7 +89,7 @@ pub struct Prepare {
     #[arg(long)]
     joint: bool,
 
-    /// A model directory whose tokenizers to use, for training that starts from that model
+    /// A model directory or an installed model whose tokenizers to use, for training that starts from it
     #[arg(long, value_name = "MODEL", conflicts_with_all = ["joint", "vocabulary_size",
           "source_model", "target_model"])]
     tokenizer: Option<PathBuf>,
@@ -199,7 +199,7 @@ impl Prepare {
         tokenizer.joint |= self.joint;
         if let Some(model) = &self.tokenizer {
             // A path on the command line is not relative to the data directory.
-            tokenizer.model = Some(std::path::absolute(model)?);
+            tokenizer.model = Some(std::path::absolute(super::model::directory(model)?)?);
         }
         let import = |model: &Option<PathBuf>, dictionary: &Option<PathBuf>| {
             model

@@ -47,9 +47,9 @@ pub struct Train {
     /// A setting of the recipe, for instance optimisation.schedule.peak=1e-3; may be repeated.
     #[arg(long = "set", value_name = "KEY=VALUE")]
     settings: Vec<String>,
-    /// A model directory whose weights a new run starts from; weights that it lacks are
-    /// initialised. Any model can start from a sentence-level one.
-    #[arg(long, value_name = "DIR")]
+    /// A model directory or an installed model whose weights a new run starts from; weights that
+    /// it lacks are initialised. Any model can start from a sentence-level one.
+    #[arg(long, value_name = "MODEL")]
     from: Option<PathBuf>,
     /// A contrastive set whose accuracy each validation reports (validation.contrastive).
     #[arg(long, value_name = "PATH")]
@@ -81,7 +81,8 @@ impl Train {
         }
         let device = self.device.open()?;
         if self.dry_run {
-            let from = self.from.as_deref();
+            let from = self.from()?;
+            let from = from.as_deref();
             let estimate = Estimate::make(&recipe, &self.data, &device, self.workers, from)?;
             return dry_run::describe(&recipe, &estimate);
         }
@@ -99,6 +100,11 @@ impl Train {
         }
     }
 
+    /// The directory of the model to start from.
+    fn from(&self) -> anyhow::Result<Option<PathBuf>> {
+        self.from.as_deref().map(super::model::directory).transpose()
+    }
+
     fn train(
         &self,
         recipe: TrainRecipe,
@@ -111,7 +117,7 @@ impl Train {
         let options = Options {
             workers: self.workers,
             force: self.force,
-            from: self.from.clone(),
+            from: self.from()?,
             recipe: self.recipe.as_deref().map(TrainRecipe::files).transpose()?.unwrap_or_default(),
             validator: measure.map(|measure| Box::new(measure) as Box<dyn Validator>),
             ranks: ranks.clone(),

@@ -8,6 +8,8 @@ use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 use std::path::{Path, PathBuf};
 
+use abridge_base::message::counted;
+
 use super::corpus::Corpus;
 use super::file::{TextFile, without_compression};
 use super::slots::{Escape, SlotLayout};
@@ -112,8 +114,8 @@ fn same_count(
     if left_lines == right_lines {
         return Ok(());
     }
-    let problem =
-        format!("{left_lines} lines, but {} has {right_lines} lines", right.path.display());
+    let [lines, others] = [left_lines, right_lines].map(|number| counted(number, "line"));
+    let problem = format!("{lines}, but {} has {others}", right.path.display());
     Err(Error::new(problem).in_file(&left.path).remedy(remedy))
 }
 
@@ -247,10 +249,7 @@ mod tests {
     #[test]
     fn errors_name_both_counts_and_files() {
         let text = message(sides("a\nb\n", Some("A\n"), None));
-        assert_eq!(
-            text,
-            "a.en: 2 lines, but a.de has 1 lines; both must have one line per segment"
-        );
+        assert_eq!(text, "a.en: 2 lines, but a.de has 1 line; both must have one line per segment");
         let text = message(sides("a\nb\n", None, Some("x\nx\nx\n")));
         assert!(text.starts_with("a.en: 2 lines, but a.docids has 3 lines"), "{text}");
         let text = message(sides("a\nb\n", None, Some("x\n\n")));

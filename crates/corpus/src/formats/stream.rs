@@ -8,6 +8,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use abridge_base::message::counted;
 use rustc_hash::FxHashMap;
 
 use super::file::TextFile;
@@ -260,7 +261,8 @@ impl Lines {
         let (_, lines) = counts[0];
         let other = counts.iter().find(|(_, other)| *other != lines);
         let (path, others) = other.map_or(("", 0), |(path, count)| (path.as_str(), *count));
-        Err(Error::new(format!("{lines} lines, but {path} has {others} lines"))
+        let [lines, others] = [lines, others].map(|number| counted(number, "line"));
+        Err(Error::new(format!("{lines}, but {path} has {others}"))
             .in_file(&self.source.path)
             .remedy("both must have one line per segment"))
     }

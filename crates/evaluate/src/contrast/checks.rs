@@ -1,5 +1,6 @@
 //! Rejects sets that do not fit the model before anything is computed.
 
+use abridge_base::message::counted;
 use abridge_corpus::{ContrastiveSet, Error, Result};
 
 use crate::pronoun::PronounLanguage;
@@ -20,12 +21,10 @@ pub fn check_context(set: &ContrastiveSet, size: usize) -> Result<()> {
     if most >= size {
         return Ok(());
     }
-    let sentences =
-        |n: usize| if n == 1 { "1 sentence".to_owned() } else { format!("{n} sentences") };
     Err(Error::new(format!(
         "the model looks {} back, but the set has at most {} of context",
-        sentences(size),
-        sentences(most)
+        counted(size, "sentence"),
+        counted(most, "sentence")
     ))
     .remedy(format!(
         "give the set's documents with --documents, or ask for less context with --context-size \

@@ -8,6 +8,7 @@
 
 mod language;
 
+use abridge_base::message::counted;
 use abridge_corpus::{Error, Result};
 pub use language::PronounLanguage;
 use language::words;
@@ -178,7 +179,8 @@ fn check_lines(what: &str, lines: usize, others: usize) -> Result<()> {
     if lines == others {
         return Ok(());
     }
-    Err(Error::new(format!("the hypothesis has {lines} lines but the {what} has {others}"))
+    let lines = counted(lines, "line");
+    Err(Error::new(format!("the hypothesis has {lines} but the {what} has {others}"))
         .remedy("give files of the same test set"))
 }
 

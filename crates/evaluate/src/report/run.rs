@@ -1,5 +1,6 @@
 //! Computes a report.
 
+use abridge_base::message::counted;
 use abridge_corpus::{Error, Result};
 
 use super::{
@@ -67,9 +68,9 @@ impl Evaluation {
         for system in &self.systems {
             if system.lines.len() != self.references.len() {
                 return Err(Error::new(format!(
-                    "`{}` has {} lines but the reference has {}",
+                    "`{}` has {} but the reference has {}",
                     system.name,
-                    system.lines.len(),
+                    counted(system.lines.len(), "line"),
                     self.references.len()
                 ))
                 .remedy("give the translation of the same test set, one line per segment"));
@@ -79,8 +80,8 @@ impl Evaluation {
             && documents.line_count() > self.references.len()
         {
             return Err(Error::new(format!(
-                "the documents have {} lines but the reference has {}",
-                documents.line_count(),
+                "the documents have {} but the reference has {}",
+                counted(documents.line_count(), "line"),
                 self.references.len()
             )));
         }

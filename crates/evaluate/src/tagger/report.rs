@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
+use abridge_base::message::counted;
 use abridge_corpus::Error;
 use serde::Serialize;
 
@@ -75,7 +76,8 @@ pub fn tag_report(
     for (what, lines) in [("hypothesis", hypotheses.len()), ("reference", references.len())] {
         if lines != sources.len() {
             return Err(Error::new(format!(
-                "the {what} has {lines} lines but the source has {}",
+                "the {what} has {} but the source has {}",
+                counted(lines, "line"),
                 sources.len()
             ))
             .remedy("give files of the same test set"));

@@ -5,6 +5,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use abridge_base::files::{OutputFile, Outputs};
+use abridge_base::message::counted;
 use abridge_corpus::prepare::FilterReport;
 use abridge_evaluate::picture::is_own_page;
 use abridge_model::weights::ModelDirectory;
@@ -210,10 +211,9 @@ impl Reproduction {
         );
         let largest = grid.iter().map(|&(_, context)| context).max().unwrap_or(0);
         if let Some(most) = data.contrastive_context(largest)?.filter(|&most| most < largest) {
-            let sentences = if most == 1 { "sentence" } else { "sentences" };
             notes.push(format!(
-                "the contrastive set has at most {most} {sentences} of context: larger context \
-                 sizes are not filled"
+                "the contrastive set has at most {} of context: larger context sizes are not filled",
+                counted(most, "sentence")
             ));
         }
         let signature = outcomes.iter().find_map(|(_, o)| o.as_ref().map(|o| o.signature.clone()));

@@ -189,6 +189,12 @@ impl ModelDirectory {
         own + self.below().map_or(0, Self::weights_size)
     }
 
+    /// The size of all files in bytes, with those of the model below.
+    pub fn size(&self) -> u64 {
+        let own: u64 = self.manifest.files.iter().map(|file| file.bytes).sum();
+        own + self.below().map_or(0, Self::size)
+    }
+
     /// Writes the same model with weights in another precision, and all files beside them, into a
     /// new directory.
     /// `notes` are added to its provenance.

@@ -12,6 +12,7 @@ use abridge_translate::{BeamSettings, Control, DocumentSettings, Prose, Translat
 use anyhow::Context;
 use indicatif::ProgressBar;
 
+use super::super::prose;
 use super::finished;
 use super::inputs::{self, Listed, list, settings_key};
 use super::partial::{Header, Partial, partial_of};
@@ -136,6 +137,11 @@ impl Run<'_> {
         for mut job in jobs {
             let is_kept = job.content.is_some();
             let (documents, layout) = self.cut(&mut job)?;
+            if let Layout::Corpus(corpus) = &layout
+                && !self.arguments.quiet
+            {
+                prose::advise(&job.listed.input, corpus, self.language);
+            }
             let record = job.listed.record.as_ref().zip(job.listed.output.as_ref());
             if let Some((record, output)) = record.filter(|_| self.arguments.resume) {
                 let header = self.header(&job.listed.input, &documents)?;

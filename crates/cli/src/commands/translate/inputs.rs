@@ -56,14 +56,14 @@ pub fn list(arguments: &Translate, inputs: &[PathBuf]) -> anyhow::Result<Vec<Lis
         let listed = |found: Found| Listed { input: found.path, output: None, record: None };
         return Ok(found.into_iter().map(listed).collect());
     };
-    if has_directory && !output.exists() {
+    if (has_directory || found.len() > 1) && !output.exists() {
         make_folder(output)?;
     }
     let is_folder = output.is_dir();
     if found.len() > 1 && !is_folder {
         bail!(
-            "{} inputs, but --output {} is not a directory; create it, or translate the files one \
-             by one",
+            "{} inputs, but --output {} is a file; name a directory, or translate the files one by \
+             one",
             found.len(),
             output.display()
         );

@@ -18,6 +18,7 @@ use anyhow::ensure;
 use clap::Args;
 
 use super::model::ModelArgument;
+use super::prose;
 
 /// Translates documents, each sentence with a memory of those before it.
 ///
@@ -233,7 +234,7 @@ impl Translate {
 
     /// The language whose rules split prose into sentences.
     fn prose_language<'a>(&'a self, translator: Option<&'a Translator>) -> &'a str {
-        let of_model = || translator.and_then(Translator::languages).map(|(source, _)| source);
+        let of_model = || translator.map(prose::language);
         self.language.as_deref().or_else(of_model).unwrap_or("en")
     }
 }
