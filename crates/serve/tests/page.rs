@@ -93,7 +93,8 @@ fn a_reader_translates_inspects_compares_and_downloads() {
     assert_eq!(browser.run(ROWS), json!(with));
     let status = browser.run("return document.getElementById('status').textContent");
     let differ = with.iter().zip(&without).filter(|(a, b)| a != b).count();
-    assert_eq!(status, format!("3 sentences; {differ} differ without context"));
+    let verb = if differ == 1 { "differs" } else { "differ" };
+    assert_eq!(status, format!("3 sentences; {differ} {verb} without context"));
     let lines =
         browser.run("return [...document.querySelectorAll('.without')].map(e => e.textContent)");
     let changed = with.iter().zip(&without).filter(|(a, b)| a != b);

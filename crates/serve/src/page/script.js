@@ -169,9 +169,10 @@ async function translate() {
         }
       });
       const differ = without.filter((text, i) => text !== shown.translations[i]).length;
-      $("status").textContent = `${shown.sources.length} sentences; ${differ} differ without context`;
+      const verb = differ === 1 ? "differs" : "differ";
+      $("status").textContent = `${counted(shown.sources.length)}; ${differ} ${verb} without context`;
     } else {
-      $("status").textContent = `${shown.sources.length} sentences`;
+      $("status").textContent = counted(shown.sources.length);
     }
   } catch (error) {
     const isStopped = error.name === "AbortError";
@@ -182,6 +183,8 @@ async function translate() {
     setBusy(false);
   }
 }
+
+const counted = (number) => number === 1 ? "1 sentence" : `${number} sentences`;
 
 function heardMain({ name, data }) {
   if (name === "start") {
@@ -196,7 +199,7 @@ function heardMain({ name, data }) {
     translation.classList.remove("waiting");
     const done = shown.translations.length;
     $("progress").value = done / shown.sources.length;
-    $("status").textContent = `${done} of ${shown.sources.length} sentences`;
+    $("status").textContent = `${done} of ${counted(shown.sources.length)}`;
   } else if (name === "done") {
     const model = models.find((model) => model.key === shown.model);
     const target = model && model.target !== "und" ? `.${model.target}` : "";
