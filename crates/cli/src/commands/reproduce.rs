@@ -93,8 +93,8 @@ pub struct Reproduce {
     /// `model.change.shortener.groups=8,9,10,11`; may be repeated for all combinations.
     #[arg(long, value_name = "KEY=VALUE,…")]
     vary: Vec<Vary>,
-    /// A model directory whose weights every cell starts from, such as that of the sentence-level
-    /// cell; weights that it lacks are initialised.
+    /// A model directory or an installed model whose weights every cell starts from, such as that
+    /// of the sentence-level cell; weights that it lacks are initialised.
     #[arg(long, value_name = "MODEL")]
     from: Option<PathBuf>,
     /// Training workers; one per core by default.
@@ -171,7 +171,7 @@ impl Reproduce {
             settings: self.settings.clone(),
             sweep: self.sweep,
             vary: self.vary.clone(),
-            from: self.from.clone(),
+            from: self.from.as_deref().map(super::model::directory).transpose()?,
             workers: self.workers,
             device: self.device,
         })

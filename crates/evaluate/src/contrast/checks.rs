@@ -37,9 +37,9 @@ pub fn check_context(set: &ContrastiveSet, size: usize) -> Result<()> {
 pub fn check_languages(set: &ContrastiveSet, pair: &str, model: Option<&str>) -> Result<()> {
     if let Some(model) = model.filter(|model| *model != pair) {
         return Err(Error::new(format!("the model translates {model}, but the set is {pair}"))
-            .remedy(
-                "give a set in the model's languages, or name the set's languages with --languages",
-            ));
+            .remedy(format!(
+                "use a model that translates {pair}, or give --languages {model} if the set is that"
+            )));
     }
     let target = pair.rsplit('-').next().unwrap_or(pair);
     let Ok(declared) = target.parse::<PronounLanguage>() else { return Ok(()) };

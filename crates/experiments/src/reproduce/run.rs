@@ -96,7 +96,7 @@ impl Reproduction {
         );
         if !self.only.is_empty() {
             grid.retain(|&(preset, c)| self.only.iter().any(|only| only.takes(preset, c)));
-            ensure!(!grid.is_empty(), "--only selects no cell of --table {}", self.table.name());
+            ensure!(!grid.is_empty(), "--only selects no cell of the table {}", self.table.name());
         }
         ensure!(
             self.scale == Scale::Tiny || self.given.data.is_some() || !self.table.is_trained(),
