@@ -9,6 +9,7 @@
 //!
 //! The same inputs and settings give the same bytes, regardless of the number of threads.
 
+mod aside;
 mod corpora;
 mod counting;
 mod directory;

@@ -5,13 +5,14 @@ use std::path::Path;
 use rustc_hash::FxHashSet;
 use serde::{Deserialize, Serialize};
 
+use super::aside::{Aside, AsideSoFar};
 use super::corpora::cut_document;
 use super::counting::{Counting, Counts};
 use super::filter::{FilterReport, Filters, hash};
 use super::recipe::SplitRecipe;
 use super::resume::Notes;
-use super::splits::{SplitDocuments, check_translations, kind};
-use super::spool::{ShardSize, SpoolWriter, Spooled, read_shard};
+use super::splits::{SplitDocuments, kind};
+use super::spool::{ShardSize, read_shard};
 use super::warnings::{Lengths, TrainingPairs, Warning};
 use super::{Progress, Request, size_of};
 use crate::formats::{BadLines, DocumentStream};
@@ -66,14 +67,12 @@ pub struct ReadSoFar {
 /// How far a training split was read: to the end of a document.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 struct ReadSplit {
-    name: String,
+    /// What is put aside of it.
+    aside: AsideSoFar,
     /// Documents that were taken from its files.
     taken: usize,
     /// Documents that filters left.
     number: u64,
-    sentences: usize,
-    translations: usize,
-    spooled: Spooled,
     lengths: Lengths,
     /// What filters removed, and the number of pairs before.
     filtered: Option<(Vec<FilterReport>, usize)>,
@@ -143,68 +142,6 @@ impl Text {
     }
 }
 
-/// Spools the documents of a split, and counts their words if it is a training split.
-struct Aside {
-    split: SpooledSplit,
-    folder: std::path::PathBuf,
-    writer: SpoolWriter,
-    sentences: usize,
-    translations: usize,
-    /// Whether a shard was completed since the last time this was asked.
-    has_completed: bool,
-}
-
-impl Aside {
-    fn new(name: &str, language: Option<String>, notes: &Notes) -> Result<Self> {
-        let folder = notes.text_folder().join(name);
-        let writer = SpoolWriter::create(&folder, notes.shard)?;
-        let (name, shards) = (name.to_owned(), Vec::new());
-        let split = SpooledSplit { name, has_target: false, language, shards };
-        Ok(Self { split, folder, writer, sentences: 0, translations: 0, has_completed: false })
-    }
-
-    /// Continues a training split that was partly read; its complete shards are counted again.
-    fn resume(
-        read: &ReadSplit,
-        language: Option<String>,
-        notes: &Notes,
-        counting: &mut Counting,
-    ) -> Result<Self> {
-        let mut aside = Self::new(&read.name, language, notes)?;
-        aside.writer = SpoolWriter::resume(&aside.folder, notes.shard, read.spooled.clone())?;
-        (aside.sentences, aside.translations) = (read.sentences, read.translations);
-        for shard in 0..read.spooled.complete() {
-            aside.count(Some(shard), counting)?;
-        }
-        Ok(aside)
-    }
-
-    fn push(&mut self, document: &Document, counting: &mut Counting) -> Result<()> {
-        if document.segments.is_empty() {
-            return Ok(());
-        }
-        self.sentences += document.segments.len();
-        self.translations += document.segments.iter().filter(|s| s.target.is_some()).count();
-        let complete = self.writer.push(document)?;
-        self.count(complete, counting)
-    }
-
-    fn count(&mut self, shard: Option<usize>, counting: &mut Counting) -> Result<()> {
-        let Some(shard) = shard.filter(|_| self.split.kind() == "train") else { return Ok(()) };
-        self.has_completed = true;
-        counting.add(self.folder.clone(), shard, self.writer.shards()[shard])
-    }
-
-    fn finish(mut self, counting: &mut Counting) -> Result<SpooledSplit> {
-        check_translations(&self.split.name, self.sentences, self.translations)?;
-        let last = self.writer.close()?;
-        self.count(last, counting)?;
-        self.split.shards = self.writer.shards().to_vec();
-        self.split.has_target = self.translations > 0;
-        Ok(self.split)
-    }
-}
-
 /// Reads split after split.
 struct Reader<'a> {
     request: &'a Request<'a>,
@@ -236,7 +173,7 @@ impl<'a> Reader<'a> {
             None => (Text::default(), None),
         };
         let before = text.splits.iter().flat_map(|split| &split.shards);
-        let before = before.chain(resumed.iter().flat_map(|read| &read.spooled.shards));
+        let before = before.chain(resumed.iter().flat_map(|read| read.aside.shards()));
         let sentences: usize = before.map(|shard| shard.sentences).sum();
         progress.stage(
             &match sentences {
@@ -295,9 +232,8 @@ impl<'a> Reader<'a> {
                 if let (Some(filters), Some(so_far)) = (&mut filters, &read.filtered) {
                     filters.resume(so_far.clone());
                 }
-                let aside = Aside::resume(read, language, self.notes, &mut self.counting)?;
-                self.remember(read, filters.as_mut())?;
-                aside
+                self.remember(&read.aside, filters.as_mut())?;
+                Aside::resume(&read.aside, language, self.notes, &mut self.counting)?
             }
         };
         let read_before = resumed.map_or(0, |read| read.taken);
@@ -343,14 +279,11 @@ impl<'a> Reader<'a> {
                         aside.push(piece, &mut self.counting)?;
                     }
                 }
-                if std::mem::take(&mut aside.has_completed) {
+                if let Some(aside) = aside.after_a_shard()? {
                     let split = ReadSplit {
-                        name: name.clone(),
+                        aside,
                         taken,
                         number,
-                        sentences: aside.sentences,
-                        translations: aside.translations,
-                        spooled: aside.writer.save()?,
                         lengths: lengths.clone(),
                         filtered: filters.as_ref().map(Filters::so_far),
                     };
@@ -373,10 +306,10 @@ impl<'a> Reader<'a> {
     }
 
     /// Shows the filters what had passed them before an interruption.
-    fn remember(&self, read: &ReadSplit, filters: Option<&mut Filters>) -> Result<()> {
+    fn remember(&self, aside: &AsideSoFar, filters: Option<&mut Filters>) -> Result<()> {
         let Some(filters) = filters else { return Ok(()) };
-        let folder = self.notes.text_folder().join(&read.name);
-        for (shard, size) in read.spooled.shards.iter().enumerate() {
+        let folder = self.notes.text_folder().join(&aside.name);
+        for (shard, size) in aside.shards().iter().enumerate() {
             for document in read_shard(&folder, shard, *size)? {
                 document.segments.iter().for_each(|segment| filters.remember(segment));
             }
