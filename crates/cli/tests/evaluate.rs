@@ -103,7 +103,7 @@ fn mismatched_line_counts_are_refused_with_both_files_and_counts() {
     folder
         .evaluate("new.de -r test.de --docids ids")
         .code(2)
-        .stderr(contains("ids: 1 document ids, but test.de has 4 lines"));
+        .stderr(contains("ids: 1 document id, but test.de has 4 lines"));
 }
 
 #[test]

@@ -205,7 +205,7 @@ fn the_tokenizers_of_a_model_are_reused_unchanged() {
     abridge(corpus.path(), &other).success();
     abridge(corpus.path(), &again).success().stdout(contains("vocabularies of 58 and 58 pieces"));
     let nowhere = [&again[..5], &["nowhere"]].concat();
-    abridge(corpus.path(), &nowhere).code(2).stderr(contains("there is no tokenizer here"));
+    abridge(corpus.path(), &nowhere).code(4).stderr(contains("no such model directory"));
     let joint = [&again[..], &["--joint"]].concat();
     abridge(corpus.path(), &joint).code(1).stderr(contains("cannot be used with"));
 }

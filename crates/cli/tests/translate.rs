@@ -317,6 +317,9 @@ fn formats_are_preserved() {
         serde_json::from_str(&fs::read_to_string(path("out/b.jsonl")).unwrap()).unwrap();
     assert_eq!(json["target"].as_array().unwrap().len(), 2);
     assert!(fs::read_to_string(path("out/c.xml")).unwrap().contains("<seg id=\"1\">"));
+    translate(folder.path()).args(["a.vtt", "b.jsonl", "-o", "new"]).assert().success();
+    assert_eq!(fs::read(path("new/a.vtt")).unwrap(), fs::read(path("out/a.vtt")).unwrap());
+    fs::write(path("one.txt"), "").unwrap();
     translate(folder.path()).args(["a.vtt", "b.jsonl", "-o", "one.txt"]).assert().code(1);
     translate(folder.path()).args(["a.vtt", "-o", "a.vtt"]).assert().code(1);
     let subtitles = "1\n00:00:01,000 --> 00:00:02,000\nIt was.\n";

@@ -254,7 +254,7 @@ mod tests {
         let docids = Some(folder.file("c.ids", "1\n"));
         let reference = folder.file("d.de", "eins\nzwei\n");
         let error = Files { docids, ..files(reference.clone(), reference) }.read().unwrap_err();
-        assert!(error.to_string().contains("1 document ids, but "), "{error}");
+        assert!(error.to_string().contains("1 document id, but "), "{error}");
     }
 
     #[test]
