@@ -2,6 +2,7 @@
 
 use std::hash::{Hash, Hasher};
 
+use abridge_base::random::mix;
 use rustc_hash::FxHasher;
 
 use crate::tokenizer::normalise::normalise;
@@ -31,9 +32,7 @@ pub fn hash(value: impl Hash) -> u64 {
     let mut hasher = FxHasher::default();
     value.hash(&mut hasher);
     // The map's hash function mixes only the high bits well.
-    let mut mixed = hasher.finish();
-    mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-    mixed ^ (mixed >> 27)
+    mix(hasher.finish())
 }
 
 #[cfg(test)]
