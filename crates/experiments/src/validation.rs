@@ -42,14 +42,14 @@ impl Measure {
         let set = match &wanted.contrastive {
             None => None,
             Some(path) => {
-                let targets = data.manifest().recipe.target_languages();
+                let targets = data.description().recipe.target_languages();
                 anyhow::ensure!(
                     targets.is_empty(),
                     "validation.contrastive has one language, but the data has {}; leave it out, \
                      and measure each language with `abridge contrast --to`",
                     targets.join(", ")
                 );
-                let languages = &data.manifest().recipe.languages;
+                let languages = &data.description().recipe.languages;
                 let (source, target) = (languages.source.as_str(), languages.target.as_str());
                 let mut input = ContrastiveInput::new(path, source, target);
                 input.documents.clone_from(&wanted.contrastive_documents);

@@ -87,7 +87,7 @@ pub fn prepare<'py>(
             };
             prepare_generated(&request, settings, read, &mut progress)?
         };
-        Ok(serde_json::to_value(outcome.manifest())?)
+        Ok(serde_json::to_value(outcome.description())?)
     })?;
     to_python(py, &manifest)
 }
@@ -118,7 +118,7 @@ pub fn practice<'py>(
             force: false,
         };
         let outcome = prepare_practice(&corpus, &request, &mut StageProgress { link, reached: 0 })?;
-        Ok(serde_json::to_value(outcome.manifest())?)
+        Ok(serde_json::to_value(outcome.description())?)
     })?;
     to_python(py, &manifest)
 }

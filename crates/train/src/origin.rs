@@ -39,7 +39,7 @@ impl Origin {
     /// The origin of a run of a recipe on some corpora of prepared data. Opening their splits has
     /// checked that the files are unchanged since preparation.
     pub fn of(recipe: &TrainRecipe, data: &PreparedDirectory, corpora: &[String]) -> Result<Self> {
-        let outputs = &data.manifest().outputs;
+        let outputs = &data.description().outputs;
         let hashes = |corpora: &[&str], split: &str| -> Result<String> {
             let hash = |corpus: &&str| match *corpus {
                 "" => data.hash(split),

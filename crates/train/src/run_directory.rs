@@ -98,7 +98,7 @@ impl RunDirectory {
             }
             outputs.file(&file)?.write(recipe.as_bytes())?;
         }
-        let languages = &data.manifest().recipe.languages;
+        let languages = &data.description().recipe.languages;
         let languages = format!("{}-{}", languages.source, languages.target);
         let folder = self.path.join(TOKENIZERS);
         fs::create_dir_all(&folder)

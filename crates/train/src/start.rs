@@ -38,7 +38,7 @@ impl Beginning {
         device: &Device,
     ) -> Result<Self> {
         let start = from.map(|from| Start::open(from, data)).transpose()?;
-        let vocabularies = &data.manifest().vocabularies;
+        let vocabularies = &data.description().vocabularies;
         let config = match &start {
             Some(start) => start.config(recipe)?,
             None => recipe.config(vocabularies.source, vocabularies.target)?,

@@ -12,7 +12,7 @@ use common::{data, recipe};
 fn less_than_a_tenth_is_padding() {
     let recipe = recipe(&["batches.max_tokens=4096"]);
     let data = PreparedDirectory::open(data()).unwrap();
-    let vocabularies = &data.manifest().vocabularies;
+    let vocabularies = &data.description().vocabularies;
     let config = recipe.config(vocabularies.source, vocabularies.target).unwrap();
     let mut sampler = recipe.sampler(&data, &config).unwrap();
     let mut position = Position::default();

@@ -161,24 +161,24 @@ impl Prepare {
     }
 
     fn report(&self, outcome: &Outcome) -> anyhow::Result<()> {
-        let manifest = outcome.manifest();
-        for line in &manifest.skipped {
+        let description = outcome.description();
+        for line in &description.skipped {
             tell!("skipped: {line}");
         }
-        for report in &manifest.filtered {
+        for report in &description.filtered {
             tell!("{report}");
         }
-        for warning in &manifest.warnings {
+        for warning in &description.warnings {
             tell!("warning: {warning}");
         }
         let mut out = std::io::stdout().lock();
-        write!(out, "{}", manifest.table())?;
+        write!(out, "{}", description.table())?;
         let directory = self.output.display();
         match outcome {
             Outcome::Written(_) => writeln!(
                 out,
                 "{directory}: vocabularies of {} and {} pieces",
-                manifest.vocabularies.source, manifest.vocabularies.target
+                description.vocabularies.source, description.vocabularies.target
             )?,
             Outcome::Unchanged(_) => {
                 writeln!(out, "{directory}: inputs and settings are unchanged, nothing to do")?;

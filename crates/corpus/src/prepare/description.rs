@@ -19,9 +19,9 @@ const FORMAT: u32 = 1;
 /// A larger manifest was not written by this program.
 const LARGEST: u64 = 64 << 20;
 
-/// The description of a prepared directory.
+/// The description of a prepared directory: the contents of its `manifest.json`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Manifest {
+pub struct Description {
     /// The version of the layout.
     pub format: u32,
     /// The program that wrote it.
@@ -71,8 +71,8 @@ pub struct Origin {
     pub inputs: Vec<FileHash>,
 }
 
-impl Manifest {
-    /// A manifest without results.
+impl Description {
+    /// A description without results.
     pub fn new(origin: Origin) -> Self {
         Self {
             format: FORMAT,
@@ -89,21 +89,21 @@ impl Manifest {
         }
     }
 
-    /// Reads the manifest of a prepared directory.
+    /// Reads the description of a prepared directory.
     pub fn load(directory: &Path) -> Result<Self> {
         let path = directory.join(MANIFEST);
         let remedy = "name a directory that `abridge prepare` has written, or prepare it again";
         let text = read_text(&path, LARGEST).map_err(|error| error.remedy(remedy))?;
         let broken = |problem: String| Error::new(problem).in_file(&path).remedy(remedy);
-        let manifest: Self = serde_json::from_str(&text)
+        let description: Self = serde_json::from_str(&text)
             .map_err(|error| broken(format!("not a manifest of a prepared directory: {error}")))?;
-        if manifest.format != FORMAT {
+        if description.format != FORMAT {
             return Err(broken(format!(
                 "the directory has format {}; this program reads {FORMAT}",
-                manifest.format
+                description.format
             )));
         }
-        Ok(manifest)
+        Ok(description)
     }
 
     /// The files of a directory that `prepare` wrote, in this format or another.

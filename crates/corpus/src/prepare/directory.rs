@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use abridge_base::files::{OutputDirectory, Outputs};
 
-use super::manifest::{FileHash, MANIFEST, Manifest};
+use super::description::{Description, FileHash, MANIFEST};
 use super::splits::kind;
 use crate::store::{Side, TokenStore};
 use crate::{Error, Result, Tokenizer};
@@ -13,18 +13,18 @@ use crate::{Error, Result, Tokenizer};
 #[derive(Debug)]
 pub struct PreparedDirectory {
     path: PathBuf,
-    manifest: Manifest,
+    description: Description,
 }
 
 impl PreparedDirectory {
     /// Opens a directory by its manifest; splits and tokenizers are read on demand.
     pub fn open(path: &Path) -> Result<Self> {
-        Ok(Self { path: path.to_path_buf(), manifest: Manifest::load(path)? })
+        Ok(Self { path: path.to_path_buf(), description: Description::load(path)? })
     }
 
     /// Its inputs and contents.
-    pub fn manifest(&self) -> &Manifest {
-        &self.manifest
+    pub fn description(&self) -> &Description {
+        &self.description
     }
 
     /// The tokenizer of one language.
@@ -34,7 +34,7 @@ impl PreparedDirectory {
 
     /// The names of the corpora that have a split; the only corpus has an empty name.
     pub fn corpora(&self, split: &str) -> Vec<&str> {
-        let named = self.manifest.splits.iter().filter(|s| kind(&s.name) == split);
+        let named = self.description.splits.iter().filter(|s| kind(&s.name) == split);
         named.map(|s| s.name.rsplit_once('/').map_or("", |(corpus, _)| corpus)).collect()
     }
 
@@ -42,7 +42,7 @@ impl PreparedDirectory {
     /// the other, as in `train`; errors list the existing splits. The files must be unchanged since
     /// preparation.
     pub fn split(&self, name: &str) -> Result<TokenStore> {
-        let names = || self.manifest.splits.iter().map(|split| split.name.as_str());
+        let names = || self.description.splits.iter().map(|split| split.name.as_str());
         let wanted: Vec<&str> = names().filter(|n| *n == name || kind(n) == name).collect();
         if wanted.is_empty() {
             return Err(Error::new(format!("has no split `{name}`"))
@@ -70,10 +70,10 @@ impl PreparedDirectory {
 
     /// The files of a split's tokens.
     fn files(&self, split: &str) -> Result<Vec<&FileHash>> {
-        let found = self.manifest.splits.iter().find(|found| found.name == split);
+        let found = self.description.splits.iter().find(|found| found.name == split);
         let names = shard_names(split, found.and_then(|found| found.shards).unwrap_or(1));
         let file = |name: &String| {
-            self.manifest.outputs.get(name).ok_or_else(|| {
+            self.description.outputs.get(name).ok_or_else(|| {
                 Error::new(format!("does not list `{name}`"))
                     .in_file(&self.path.join(MANIFEST))
                     .remedy("run `abridge prepare` again")
@@ -124,5 +124,5 @@ pub fn begin(target: &Path, inputs: impl Iterator<Item = PathBuf>) -> Result<Out
     for input in inputs {
         outputs.reading(&input);
     }
-    outputs.directory(target, Manifest::own_files)
+    outputs.directory(target, Description::own_files)
 }

@@ -3,8 +3,8 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Sender, channel};
 
+use super::description::FileHash;
 use super::directory::shard_names;
-use super::manifest::FileHash;
 use super::progress::Progress;
 use super::reading::{SpooledSplit, Text};
 use super::resume::{EncodedShard, Notes};

@@ -12,10 +12,10 @@
 mod aside;
 mod corpora;
 mod counting;
+mod description;
 mod directory;
 mod encode;
 pub(crate) mod filter;
-mod manifest;
 mod practice;
 mod progress;
 mod reading;
@@ -29,9 +29,9 @@ mod warnings;
 use std::path::{Path, PathBuf};
 
 pub use corpora::CorpusRecipe;
+pub use description::{Description, FileHash, FileList, MANIFEST, Vocabularies};
 pub use directory::PreparedDirectory;
 pub use filter::{FilterRecipe, FilterReport, OverlapRecipe, Sameness, TakenOut};
-pub use manifest::{FileHash, FileList, MANIFEST, Manifest, Vocabularies};
 pub use practice::prepare_practice;
 pub use progress::{Progress, Silent};
 pub use recipe::{
@@ -44,9 +44,9 @@ pub use warnings::{Warning, WarningKind};
 use abridge_base::files::{OutputDirectory, write_new};
 use abridge_base::manifest::tool;
 use counting::Counts;
+use description::Origin;
 use directory::{begin, side_name};
 use encode::{Tokenizers, encode};
-use manifest::Origin;
 use reading::Text;
 use resume::Notes;
 
@@ -80,16 +80,16 @@ impl Request<'_> {
 #[derive(Clone, Debug, PartialEq)]
 pub enum Outcome {
     /// The directory was written.
-    Written(Manifest),
+    Written(Description),
     /// The directory was already up to date.
-    Unchanged(Manifest),
+    Unchanged(Description),
 }
 
 impl Outcome {
     /// The description of the directory, new or old.
-    pub fn manifest(&self) -> &Manifest {
+    pub fn description(&self) -> &Description {
         match self {
-            Self::Written(manifest) | Self::Unchanged(manifest) => manifest,
+            Self::Written(description) | Self::Unchanged(description) => description,
         }
     }
 }
@@ -103,8 +103,8 @@ pub fn prepare(request: &Request<'_>, progress: &mut dyn Progress) -> Result<Out
     request.recipe.check()?;
     let inputs = hash_inputs(request, progress)?;
     let origin = Origin { tool: tool(), recipe: request.recipe.clone(), generated: None, inputs };
-    if let Some(manifest) = up_to_date(request, &origin) {
-        return Ok(Outcome::Unchanged(manifest));
+    if let Some(description) = up_to_date(request, &origin) {
+        return Ok(Outcome::Unchanged(description));
     }
     let staging = request.begin(&origin)?;
     let is_repeatable = !reads_standard_input(&origin);
@@ -140,8 +140,8 @@ pub fn prepare_generated(
     let inputs = hash_inputs(request, progress)?;
     let recipe = request.recipe.clone();
     let origin = Origin { tool: tool(), recipe, generated: Some(settings), inputs };
-    if let Some(manifest) = up_to_date(request, &origin) {
-        return Ok(Outcome::Unchanged(manifest));
+    if let Some(description) = up_to_date(request, &origin) {
+        return Ok(Outcome::Unchanged(description));
     }
     let staging = request.begin(&origin)?;
     let notes = Notes::open(request.output, None, false)?;
@@ -152,13 +152,13 @@ pub fn prepare_generated(
     write(request, origin, (text, Some(counts)), &notes, staging, progress)
 }
 
-fn up_to_date(request: &Request<'_>, origin: &Origin) -> Option<Manifest> {
+fn up_to_date(request: &Request<'_>, origin: &Origin) -> Option<Description> {
     if request.force || reads_standard_input(origin) {
         return None;
     }
     // A damaged or missing manifest only means that the directory must be prepared.
-    let manifest = Manifest::load(request.output).ok()?;
-    manifest.is_up_to_date(origin, request.output).then_some(manifest)
+    let description = Description::load(request.output).ok()?;
+    description.is_up_to_date(origin, request.output).then_some(description)
 }
 
 /// Hashes every file that the recipe reads, each once, in the order of the recipe.
@@ -232,8 +232,8 @@ fn write(
         tokenizers
     };
     let encoded = encode(&text, &tokenizers, notes, request.threads, progress)?;
-    let mut manifest = Manifest::new(origin);
-    manifest.vocabularies = Vocabularies {
+    let mut description = Description::new(origin);
+    description.vocabularies = Vocabularies {
         source: tokenizers.source.vocabulary_size(),
         target: tokenizers.target.vocabulary_size(),
     };
@@ -249,21 +249,21 @@ fn write(
         let mut statistics = shards[0].statistics.clone();
         shards[1..].iter().for_each(|shard| statistics.add(&shard.statistics));
         statistics.shards = Some(shards.len()).filter(|&count| count > 1);
-        manifest.splits.push(statistics);
-        manifest.warnings.extend(warnings::join(shards.into_iter().map(|shard| shard.warnings)));
+        description.splits.push(statistics);
+        description.warnings.extend(warnings::join(shards.into_iter().map(|shard| shard.warnings)));
     }
-    manifest.warnings.extend(text.warnings);
-    manifest.filtered = text.filtered;
-    manifest.skipped = text.skipped;
+    description.warnings.extend(text.warnings);
+    description.filtered = text.filtered;
+    description.skipped = text.skipped;
     progress.stage("writing the directory", 1);
     notes.place(files.iter().map(|file| file.file.clone()), staging.path())?;
-    manifest.outputs = FileList::of_directory_knowing(staging.path(), MANIFEST, &files)?;
-    let text = serde_json::to_string_pretty(&manifest)
+    description.outputs = FileList::of_directory_knowing(staging.path(), MANIFEST, &files)?;
+    let text = serde_json::to_string_pretty(&description)
         .map_err(|error| Error::new(format!("cannot serialise the manifest: {error}")))?;
     write_new(&staging.path().join(MANIFEST), (text + "\n").as_bytes())?;
     staging.finish()?;
     progress.reached(1);
-    Ok(Outcome::Written(manifest))
+    Ok(Outcome::Written(description))
 }
 
 /// Trains, imports or copies the tokenizers. Pieces are learned from the word counts of all

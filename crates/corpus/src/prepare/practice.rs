@@ -68,12 +68,12 @@ mod tests {
                 Request { recipe: &recipe, data, output: &output, threads: 2, force: false };
             let outcome = prepare_practice(&config, &request, &mut Silent).unwrap();
             let again = prepare_practice(&config, &request, &mut Silent).unwrap();
-            assert_eq!(again, Outcome::Unchanged(outcome.manifest().clone()));
+            assert_eq!(again, Outcome::Unchanged(outcome.description().clone()));
             let prepared = PreparedDirectory::open(&output).unwrap();
             assert_eq!(prepared.split("train").unwrap().documents(), 600);
             assert!(output.join("text/contrastive.json").is_file());
             // The splits share their words.
-            for split in &prepared.manifest().splits {
+            for split in &prepared.description().splits {
                 assert_eq!(split.source.unknown, 0, "{}", split.name);
             }
         }

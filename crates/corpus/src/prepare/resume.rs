@@ -9,8 +9,8 @@ use abridge_base::files::replace;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
+use super::description::{FileHash, Origin};
 use super::directory::side_name;
-use super::manifest::{FileHash, Origin};
 use super::reading::{ReadSoFar, Text};
 use super::spool::SHARD;
 use super::statistics::SplitStatistics;

@@ -83,18 +83,18 @@ fn a_directory_holds_everything_and_opens_again() {
         ]
     );
     let prepared = PreparedDirectory::open(&output).unwrap();
-    assert_eq!(prepared.manifest(), outcome.manifest());
-    let manifest = prepared.manifest();
+    assert_eq!(prepared.description(), outcome.description());
+    let description = prepared.description();
     // Document ids beside the source are inputs too.
-    assert_eq!(manifest.inputs.len(), 9);
-    assert_eq!(manifest.outputs.iter().count(), 5);
-    assert_eq!(manifest.vocabularies, Vocabularies { source: 70, target: 70 });
+    assert_eq!(description.inputs.len(), 9);
+    assert_eq!(description.outputs.iter().count(), 5);
+    assert_eq!(description.vocabularies, Vocabularies { source: 70, target: 70 });
     let split = |s: &SplitStatistics| (s.name.clone(), s.documents, s.sentences);
     assert_eq!(
-        manifest.splits.iter().map(split).collect::<Vec<_>>(),
+        description.splits.iter().map(split).collect::<Vec<_>>(),
         [("train".into(), 20, 120), ("valid".into(), 2, 12), ("test".into(), 2, 9)]
     );
-    assert!(manifest.table().to_string().contains("tok/sent de"));
+    assert!(description.table().to_string().contains("tok/sent de"));
 
     let tokenizer = prepared.tokenizer(Side::Source).unwrap();
     let store = prepared.split("test").unwrap();
@@ -160,8 +160,8 @@ fn errors_leave_nothing_behind_and_keep_the_old_directory() {
     fs::write(data.join("valid.docids"), "").unwrap();
     fail(&recipe(), "valid");
     assert_eq!(
-        PreparedDirectory::open(&data.join("prepared")).unwrap().manifest(),
-        first.manifest()
+        PreparedDirectory::open(&data.join("prepared")).unwrap().description(),
+        first.description()
     );
 }
 
@@ -181,7 +181,7 @@ fn an_interrupted_run_starts_clean() {
     let previous = data.join(format!(".prepared.{}.old", "0f".repeat(16)));
     fs::rename(data.join("prepared"), &previous).unwrap();
     fs::create_dir(&staging).unwrap();
-    assert_eq!(run(data, &recipe(), 2).unwrap().manifest(), first.manifest());
+    assert_eq!(run(data, &recipe(), 2).unwrap().description(), first.description());
     assert!(!staging.exists() && !previous.exists());
 }
 
@@ -251,7 +251,7 @@ fn a_directory_from_before_there_were_shards_still_opens() {
     let text = fs::read_to_string(path.join(MANIFEST)).unwrap();
     assert!(!["shards", "filtered", "skipped"].iter().any(|new| text.contains(new)));
     let prepared = PreparedDirectory::open(&path).unwrap();
-    prepared.manifest().outputs.verify(&path).unwrap();
+    prepared.description().outputs.verify(&path).unwrap();
     assert_eq!(prepared.corpora("train"), [""]);
     assert_eq!(
         prepared.hash("train").unwrap(),
@@ -333,7 +333,7 @@ fn joint_vocabularies_and_imports() {
     import.tokenizer.target = Some(files);
     import.train.clear();
     let outcome = run(data, &import, 2).unwrap();
-    assert_eq!(outcome.manifest().splits.len(), 2);
+    assert_eq!(outcome.description().splits.len(), 2);
     let prepared = PreparedDirectory::open(&data.join("prepared")).unwrap();
     assert_eq!(prepared.tokenizer(Side::Target).unwrap().id("<brk>"), Some(4));
     assert_eq!(names(&data.join("prepared")).len(), 7);
@@ -374,7 +374,7 @@ fn generated_text_is_prepared_too() {
     assert!(matches!(generate(1).unwrap(), Outcome::Unchanged(_)));
     let second = generate(2).unwrap();
     assert!(matches!(second, Outcome::Written(_)));
-    assert!(second.manifest().outputs.iter().any(|output| output.file == "text/note"));
+    assert!(second.description().outputs.iter().any(|output| output.file == "text/note"));
 }
 
 #[test]
@@ -397,7 +397,7 @@ fn several_corpora_are_kept_apart_and_share_their_vocabulary() {
         CorpusRecipe { name: "news".into(), test: one.test.clone(), ..Default::default() },
     ];
     let outcome = run(data, &several, 2).unwrap();
-    let splits = &outcome.manifest().splits;
+    let splits = &outcome.description().splits;
     let named: Vec<_> = splits.iter().map(|s| (s.name.as_str(), s.sentences)).collect();
     assert_eq!(
         named,
@@ -472,19 +472,19 @@ fn training_text_that_occurs_in_other_sets_is_removed() {
     add("train.de", [&lines(templates[1].2, 4)[3], "Etwas.", "Nah.", "Ja."]);
 
     let clean = run(data, &recipe(), 2).unwrap();
-    assert_eq!(clean.manifest().filtered, []);
+    assert_eq!(clean.description().filtered, []);
     let mut without = recipe();
     without.without(&["set.en".to_owned()]);
     let outcome = run(data, &without, 2).unwrap();
-    let [report] = outcome.manifest().filtered.as_slice() else { panic!("one report") };
+    let [report] = outcome.description().filtered.as_slice() else { panic!("one report") };
     assert_eq!((report.removed, report.of), (3, 104));
     assert_eq!(report.examples[0].source, valid);
     assert!(report.to_string().contains("overlap removed 3 of 104 pairs"), "{report}");
-    assert_eq!(outcome.manifest().splits[0].sentences, 101);
+    assert_eq!(outcome.description().splits[0].sentences, 101);
     assert!(matches!(run(data, &without, 2).unwrap(), Outcome::Unchanged(_)));
     write("set.en", &["Another set.".to_owned()]);
     let outcome = run(data, &without, 2).unwrap();
-    assert_eq!(outcome.manifest().filtered[0].removed, 2, "a changed set is noticed");
+    assert_eq!(outcome.description().filtered[0].removed, 2, "a changed set is noticed");
 }
 
 #[test]
@@ -499,9 +499,9 @@ fn bad_lines_can_be_skipped_and_are_listed() {
     assert!(error.contains("train.de:1: invalid UTF-8"), "{error}");
     let lenient = Recipe { skip_bad: 1, ..recipe() };
     let outcome = run(data, &lenient, 2).unwrap();
-    assert_eq!(outcome.manifest().splits[0].sentences, 119);
-    assert_eq!(outcome.manifest().skipped.len(), 1);
-    assert!(outcome.manifest().skipped[0].contains("train.de:1"));
+    assert_eq!(outcome.description().splits[0].sentences, 119);
+    assert_eq!(outcome.description().skipped.len(), 1);
+    assert!(outcome.description().skipped[0].contains("train.de:1"));
 }
 
 #[test]
@@ -516,7 +516,7 @@ fn lines_without_documents_are_cut_and_that_is_said() {
     recipe.tokenizer.vocabulary_size = 20;
     recipe.filters.length = Some([1, 200]);
     let outcome = run(data, &recipe, 2).unwrap();
-    let warnings = &outcome.manifest().warnings;
+    let warnings = &outcome.description().warnings;
     let long = warnings.iter().find(|w| w.kind == WarningKind::LongDocuments).unwrap();
     assert_eq!((long.split.as_str(), long.count, long.of), ("train", 1, 2));
     assert!(long.to_string().contains("1 of 2 documents have 131072 sentences"), "{long}");

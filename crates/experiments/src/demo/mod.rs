@@ -16,7 +16,7 @@ use std::path::{Path, PathBuf};
 
 use abridge_base::files::{OutputFile, Outputs};
 use abridge_corpus::practice::PracticeConfig;
-use abridge_corpus::prepare::{Manifest, Recipe, Request, Silent, prepare_practice};
+use abridge_corpus::prepare::{Description, Recipe, Request, Silent, prepare_practice};
 use abridge_evaluate::picture::is_own_page;
 
 use compare::DemoComparison;
@@ -35,7 +35,7 @@ pub struct Demo {
 
 impl Demo {
     /// Writes and prepares the practice corpus, unless it exists.
-    pub fn prepare(&self) -> anyhow::Result<Manifest> {
+    pub fn prepare(&self) -> anyhow::Result<Description> {
         std::fs::create_dir_all(&self.out)?;
         // Find out now, not after training, if the page cannot be written.
         self.report_file()?;
@@ -48,7 +48,7 @@ impl Demo {
             threads: 2,
             force: false,
         };
-        Ok(prepare_practice(&config, &request, &mut Silent)?.manifest().clone())
+        Ok(prepare_practice(&config, &request, &mut Silent)?.description().clone())
     }
 
     /// Compares the two models and writes the page.

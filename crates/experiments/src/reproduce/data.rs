@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use abridge_corpus::practice::{PracticeConfig, PracticeLanguage};
 use abridge_corpus::prepare::{
-    FileHash, FilterReport, MANIFEST, Manifest, Recipe, Request, SplitDocuments, prepare,
+    Description, FileHash, FilterReport, MANIFEST, Recipe, Request, SplitDocuments, prepare,
     prepare_practice,
 };
 use abridge_corpus::{ContrastiveInput, ContrastiveSet, Document, Input, read};
@@ -74,7 +74,7 @@ impl Data {
             }));
         }
         let hash = super::cell::hash(&parts.join("\n"));
-        let filtered = Manifest::load(&prepared)?.filtered;
+        let filtered = Description::load(&prepared)?.filtered;
         Ok(Self { prepared, test, contrastive, filtered, hash })
     }
 
@@ -108,7 +108,7 @@ impl Data {
         let request =
             Request { recipe: &recipe, data, output: &output, threads: threads(), force: false };
         let outcome = prepare(&request, &mut *observer.preparation())?;
-        for report in &outcome.manifest().filtered {
+        for report in &outcome.description().filtered {
             observer.line(&report.to_string());
         }
         let test = SplitDocuments::read("test", &recipe.split("test"), data)?;

@@ -99,9 +99,9 @@ impl PhaseRecipe {
             let weight = |name: &&str| self.weights.get(*name).copied().unwrap_or(0.0);
             return Ok(names.iter().map(weight).collect());
         }
-        let manifest = data.manifest();
+        let description = data.description();
         let weight = |name: &&str| {
-            let corpus = manifest.recipe.corpora.iter().find(|corpus| corpus.name == **name);
+            let corpus = description.recipe.corpora.iter().find(|corpus| corpus.name == **name);
             corpus.and_then(|corpus| corpus.weight)
         };
         let weights: Option<Vec<f64>> = names.iter().map(weight).collect();
@@ -110,7 +110,7 @@ impl PhaseRecipe {
         }
         let size = |name: &&str| {
             let split = train_split(name);
-            let split = manifest.splits.iter().find(|found| found.name == split);
+            let split = description.splits.iter().find(|found| found.name == split);
             split.map_or(0, |split| {
                 split.target.as_ref().map_or(0, |side| side.tokens) + split.sentences
             })

@@ -13,7 +13,7 @@ fn an_interrupted_run_resumes_where_it_was() {
     fs::remove_dir_all(&output).unwrap();
     // As if killed after the tokenizers and some shards: notes that are not dropped.
     let request = Request { recipe: &recipe(), data, output: &output, threads: 1, force: false };
-    let inputs = first.manifest().inputs.clone();
+    let inputs = first.description().inputs.clone();
     let origin = Origin { tool: tool(), recipe: recipe(), generated: None, inputs };
     let notes = Notes::open(&output, Some(&origin), false).unwrap();
     let (text, counts) = Text::read(&request, &notes, &mut Silent).unwrap();
