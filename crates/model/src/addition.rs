@@ -5,13 +5,14 @@
 //! normalisation of their own, so that at first they add exactly nothing: the output is that of the
 //! network below, and training can only add to it.
 
-use burn::module::{Module, ModuleMapper, Param};
+use std::collections::HashSet;
+
+use burn::module::{Module, ModuleMapper, ModuleVisitor, Param, ParamId};
 use burn::tensor::Tensor;
 
 use crate::config::{Context, ModelConfig};
 use crate::linear::Linear;
 use crate::model::Model;
-use crate::weights::Parameter;
 
 /// The part of the network that a parameter belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,19 +24,26 @@ pub enum Part {
     Context,
 }
 
-impl Part {
-    /// The part of the parameter with this path.
-    fn of(path: &str) -> Self {
-        let on_top = ["shortener.", "context_encoder.", "decoder.segments."];
-        let is_on_top = on_top.iter().any(|start| path.starts_with(start));
-        if is_on_top || path.contains(".context.") { Self::Context } else { Self::Base }
+impl Model {
+    /// The parameters of [`Part::Context`].
+    pub(crate) fn context_parameters(&self) -> HashSet<ParamId> {
+        let mut ids = Ids::default();
+        self.shortener.visit(&mut ids);
+        self.context_encoder.visit(&mut ids);
+        self.decoder.segments.visit(&mut ids);
+        for layer in &self.decoder.layers {
+            layer.context.visit(&mut ids);
+        }
+        ids.0
     }
 }
 
-impl Parameter {
-    /// The part of the network that it belongs to.
-    pub fn part(&self) -> Part {
-        Part::of(&self.name)
+#[derive(Default)]
+struct Ids(HashSet<ParamId>);
+
+impl ModuleVisitor for Ids {
+    fn visit_float<const D: usize>(&mut self, param: &Param<Tensor<D>>) {
+        self.0.insert(param.id);
     }
 }
 
@@ -104,7 +112,7 @@ impl Model {
                 }
             }
         }
-        let parts: Vec<Part> = self.parameters().iter().map(Parameter::part).collect();
+        let parts: Vec<Part> = self.parameters().iter().map(|parameter| parameter.part).collect();
         self.map(&mut Freeze { parts: parts.into_iter() })
     }
 }

@@ -89,7 +89,7 @@ fn a_frozen_base_has_no_gradient_and_the_memory_has_one() {
             let gradients = gradients(&model, &loss.smoothed.backward());
             for (parameter, gradient) in model.parameters().iter().zip(gradients) {
                 let name = &parameter.name;
-                match parameter.part() {
+                match parameter.part {
                     Part::Base => assert_eq!(gradient, None, "{preset} on {kind}: {name}"),
                     // The only one before the zeros in the backward pass.
                     Part::Context if name.contains("context.attention.output.") => {

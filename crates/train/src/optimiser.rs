@@ -152,7 +152,7 @@ struct Move<I> {
 
 impl<I: Iterator<Item = (Tensor<1>, AdamState)>> ModuleMapper for Move<I> {
     fn map_float<const D: usize>(&mut self, param: Param<Tensor<D>>) -> Param<Tensor<D>> {
-        let part = self.parameters.next().expect("every parameter is listed").part();
+        let part = self.parameters.next().expect("every parameter is listed").part;
         let rates = if part == Part::Base { self.base } else { self.context };
         param.map(|value| {
             if !learns(&value) {

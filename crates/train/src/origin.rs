@@ -106,7 +106,7 @@ impl Origin {
         let model = config.init(0, device)?;
         let mut lacking = model.parameters();
         lacking.retain(|parameter| stored.shape(&parameter.name).is_none());
-        let is_memory = lacking.iter().all(|parameter| parameter.part() == Part::Base);
+        let is_memory = lacking.iter().all(|parameter| parameter.part == Part::Base);
         match self.below().filter(|_| !lacking.is_empty() && is_memory) {
             None => Ok(config.load(file, device)?),
             Some(below) => {

@@ -15,7 +15,7 @@ mod marian_mt;
 mod pickle;
 mod precision;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::path::Path;
 
 use burn::module::{Module, ModuleMapper, ModuleVisitor, Param, ParamId};
@@ -43,6 +43,8 @@ pub struct Parameter {
     pub shape: Vec<usize>,
     /// Its kind.
     pub kind: ParameterKind,
+    /// The part of the network that holds it.
+    pub part: Part,
     /// The id of its gradient and optimiser state.
     pub id: ParamId,
 }
@@ -72,7 +74,7 @@ impl ParameterKind {
 impl Model {
     /// All parameters, in the order of the network. This initialises none of them.
     pub fn parameters(&self) -> Vec<Parameter> {
-        let mut list = List::default();
+        let mut list = List { path: ModulePath::of(self), parameters: Vec::new() };
         self.visit(&mut list);
         list.parameters
     }
@@ -124,9 +126,9 @@ impl Model {
         precision: WeightPrecision,
         file: &Path,
     ) -> Result<()> {
-        let mut collect = Collect::default();
+        let mut collect = Collect { path: ModulePath::of(self), weights: BTreeMap::new() };
         self.visit(&mut collect);
-        let is_wanted = |parameter: &Parameter| part.is_none_or(|part| part == parameter.part());
+        let is_wanted = |parameter: &Parameter| part.is_none_or(|part| part == parameter.part);
         collect.weights.retain(|_, (parameter, _)| is_wanted(parameter));
         write(file, &precision::encode(collect.weights, precision))
     }
@@ -311,9 +313,15 @@ struct ModulePath {
     names: Vec<String>,
     /// The types of the modules that hold the named parts.
     holders: Vec<String>,
+    /// The parameters that context adds to the network.
+    context: HashSet<ParamId>,
 }
 
 impl ModulePath {
+    fn of(model: &Model) -> Self {
+        Self { context: model.context_parameters(), ..Self::default() }
+    }
+
     fn enter(&mut self, name: &str, holder: &str) {
         if Self::is_place(holder) {
             self.names.push(name.to_owned());
@@ -339,6 +347,7 @@ impl ModulePath {
             name: self.names.join("."),
             shape: param.lazy_shape().to_vec(),
             kind: ParameterKind::new(holder, D),
+            part: if self.context.contains(&param.id) { Part::Context } else { Part::Base },
             id: param.id,
         }
     }
@@ -356,7 +365,6 @@ macro_rules! follow_path {
     };
 }
 
-#[derive(Default)]
 struct List {
     path: ModulePath,
     parameters: Vec<Parameter>,
@@ -370,7 +378,6 @@ impl ModuleVisitor for List {
     }
 }
 
-#[derive(Default)]
 struct Collect {
     path: ModulePath,
     weights: BTreeMap<String, (Parameter, Vec<f32>)>,

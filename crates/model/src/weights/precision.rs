@@ -117,12 +117,14 @@ mod tests {
     use burn::module::ParamId;
 
     use super::*;
+    use crate::Part;
 
     #[test]
     fn matrices_with_too_many_inputs_are_not_stored_as_integers() {
         let stored = |inputs: usize| {
             let (name, shape, kind) = ("w".to_owned(), vec![inputs, 1], ParameterKind::Matrix);
-            let parameter = Parameter { name, shape, kind, id: ParamId::new() };
+            let (part, id) = (Part::Base, ParamId::new());
+            let parameter = Parameter { name, shape, kind, part, id };
             let weights = [("w".to_owned(), (parameter, vec![1.0; inputs]))];
             encode(weights.into(), WeightPrecision::Int8)[0].dtype
         };
