@@ -3,7 +3,7 @@
 //! ```text
 //! cargo bench -p abridge-model                                   # all of it, some minutes
 //! cargo bench -p abridge-model -- --size small --steps 5
-//! cargo bench -p abridge-model -- --size base --preset grouping --context 0,10
+//! cargo bench -p abridge-model -- --size base --preset grouping --context-size 0,10
 //! cargo bench -p abridge-model -- --precision bf16
 //! ```
 //!
@@ -60,7 +60,7 @@ impl Options {
             match argument.as_str() {
                 "--size" => options.sizes = list(&value()),
                 "--preset" => options.presets = list(&value()),
-                "--context" => options.contexts = list(&value()),
+                "--context-size" => options.contexts = list(&value()),
                 "--steps" => options.steps = value().parse().expect("a number"),
                 "--sentences" => options.sentences = value().parse().expect("a number"),
                 "--workers" => options.workers = value().parse().expect("a number"),
@@ -132,7 +132,7 @@ fn measure(
 ) -> f64 {
     let output = Command::new(std::env::current_exe().expect("this program has a path"))
         .args(["--row", "--size", size.name(), "--preset", preset.name()])
-        .args(["--context", &context.to_string(), "--steps", &options.steps.to_string()])
+        .args(["--context-size", &context.to_string(), "--steps", &options.steps.to_string()])
         .args(["--sentences", &options.sentences.to_string()])
         .args(["--workers", &options.workers.to_string()])
         .args(["--precision", &options.precision.to_string()])

@@ -1,7 +1,7 @@
 """A whole update in PyTorch, the published way: every context sentence is encoded again.
 
     python -m venv /tmp/torch && /tmp/torch/bin/pip install torch
-    /tmp/torch/bin/python crates/train/benches/update.py [--size small] [--context 0,10]
+    /tmp/torch/bin/python crates/train/benches/update.py [--size small] [--context-size 0,10]
 
 The same sizes, sentence lengths and optimiser as `update.rs`. A training example carries its C
 context sentences, and the encoder reads each slot as a separate padded batch. Only the shape of the
@@ -176,7 +176,7 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--size", default="small,base")
     parser.add_argument("--preset", default="grouping,caching-tokens")
-    parser.add_argument("--context", default="0,1,3,10")
+    parser.add_argument("--context-size", default="0,1,3,10")
     parser.add_argument("--updates", type=int, default=3)
     parser.add_argument("--sentences", type=int, default=128)
     parser.add_argument("--row", action="store_true")
@@ -185,7 +185,7 @@ def main():
         return row(
             options.size,
             options.preset,
-            int(options.context),
+            int(options.context_size),
             options.updates,
             options.sentences,
         )
@@ -194,9 +194,9 @@ def main():
     print(f"{'size':<6} {'preset':<15} {'C':>3} {'sent./s':>9} {'tgt tok/s':>10} {'peak MiB':>10}")
     for size in options.size.split(","):
         for preset in options.preset.split(","):
-            for context in options.context.split(","):
+            for context in options.context_size.split(","):
                 command = [sys.executable, __file__, "--row", "--size", size, "--preset", preset]
-                command += ["--context", context, "--updates", str(options.updates)]
+                command += ["--context-size", context, "--updates", str(options.updates)]
                 command += ["--sentences", str(options.sentences)]
                 output = subprocess.run(command, capture_output=True, text=True)
                 if output.returncode:

@@ -4,7 +4,7 @@
 //! ```text
 //! cargo bench -p abridge-train                                   # all of it, some minutes
 //! cargo bench -p abridge-train -- --size small --updates 5
-//! cargo bench -p abridge-train -- --size base --preset grouping --context 0,10
+//! cargo bench -p abridge-train -- --size base --preset grouping --context-size 0,10
 //! cargo bench -p abridge-train -- --precision bf16               # matrix products with AMX
 //! cargo bench -p abridge-train -- --train all,context            # a memory on a frozen network
 //! cargo bench -p abridge-train -- --beside PYTHON                # each row in PyTorch, too
@@ -65,7 +65,7 @@ impl Choices {
             match argument.as_str() {
                 "--size" => choices.sizes = list(&value()),
                 "--preset" => choices.presets = list(&value()),
-                "--context" => choices.contexts = list(&value()),
+                "--context-size" => choices.contexts = list(&value()),
                 "--updates" => choices.updates = value().parse().expect("a number"),
                 "--sentences" => choices.sentences = value().parse().expect("a number"),
                 "--precision" => choices.precision = value().parse().expect("a precision"),
@@ -186,7 +186,7 @@ fn run_row(
 ) -> [f64; 3] {
     let output = program
         .args(["--row", "--size", size.name(), "--preset", preset.name()])
-        .args(["--context", &context.to_string(), "--updates", &choices.updates.to_string()])
+        .args(["--context-size", &context.to_string(), "--updates", &choices.updates.to_string()])
         .args(["--sentences", &sentences.to_string()])
         .output()
         .expect("the row can be run");

@@ -4,7 +4,7 @@
 //! ```text
 //! cargo bench -p abridge-translate --bench score                        # size small, C = 1 and 10
 //! cargo bench -p abridge-translate --bench score -- --size base --sentences 100
-//! cargo bench -p abridge-translate --bench score -- --preset grouping,caching-tokens --context 3
+//! cargo bench -p abridge-translate --bench score -- --preset grouping,caching-tokens --context-size 3
 //! ```
 //!
 //! Networks have random weights; the text is from the built-in practice corpus, in documents of
@@ -46,7 +46,7 @@ fn main() {
         match argument.as_str() {
             "--size" => size = value().parse().expect("base, small or tiny"),
             "--preset" => presets = list(&value()),
-            "--context" => contexts = list(&value()),
+            "--context-size" => contexts = list(&value()),
             "--sentences" => sentences = value().parse().expect("a number"),
             "--vocabulary" => vocabulary = value().parse().expect("a number"),
             "--threads" => threads = value().parse().expect("a number"),

@@ -3,7 +3,7 @@
 //! ```text
 //! cargo bench -p abridge-translate --bench translate                    # size small, some minutes
 //! cargo bench -p abridge-translate --bench translate -- --size base --sentences 64
-//! cargo bench -p abridge-translate --bench translate -- --preset grouping --context 0,1,3,10 --beam 1
+//! cargo bench -p abridge-translate --bench translate -- --preset grouping --context-size 0,1,3,10 --beam 1
 //! cargo bench -p abridge-translate --bench translate -- --model runs/grouping/model --text talk.en
 //! cargo bench -p abridge-translate --bench translate -- --size base --preset sentence --export exported
 //! cargo bench -p abridge-translate --bench translate -- --model exported/int8 --length 25  # what quantize made of it
@@ -70,7 +70,7 @@ impl Options {
             match argument.as_str() {
                 "--size" => options.size = value().parse().expect("base, small or tiny"),
                 "--preset" => options.presets = list(&value()),
-                "--context" => options.contexts = list(&value()),
+                "--context-size" => options.contexts = list(&value()),
                 "--beam" => options.beams = list(&value()),
                 "--batch" => options.batches = list(&value()),
                 "--threads" => options.threads = list(&value()),
