@@ -1,11 +1,12 @@
 //! What a command may write, decided before its work begins.
 
+use std::collections::HashSet;
 use std::fs::{self, File, Metadata};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use super::pending::{Pending, parent};
-use super::temporary::Temporary;
+use super::temporary::{Leftovers, Temporary};
 use super::{OutputDirectory, kind_of_special};
 use crate::{Error, Kind, Result};
 
@@ -14,7 +15,8 @@ use crate::{Error, Kind, Result};
 pub struct Outputs {
     reading: Vec<Reading>,
     /// Where outputs will be, with the folder resolved.
-    claimed: Vec<PathBuf>,
+    claimed: HashSet<PathBuf>,
+    leftovers: Leftovers,
 }
 
 /// Something that is being read.
@@ -117,6 +119,7 @@ impl Outputs {
         }
         if matches!(place, Place::File) {
             self.claim(path, resolved)?;
+            self.leftovers.clear(path);
             // Checks for write permission by creating a file.
             drop(Temporary::file(path, true)?);
         }
@@ -171,11 +174,10 @@ impl Outputs {
     }
 
     fn claim(&mut self, path: &Path, resolved: PathBuf) -> Result<()> {
-        if self.claimed.contains(&resolved) {
+        if !self.claimed.insert(resolved) {
             let problem = "two outputs would have this name";
             return Err(refused(path, problem, "write them to different places"));
         }
-        self.claimed.push(resolved);
         Ok(())
     }
 

@@ -16,7 +16,6 @@ pub struct Pending {
 impl Pending {
     /// Begins a file that will become `target`.
     pub fn new(target: &Path) -> Result<Self> {
-        clear(target);
         let replaced = fs::symlink_metadata(target).is_ok();
         Ok(Self { temporary: Temporary::file(target, replaced)? })
     }
@@ -42,6 +41,7 @@ impl Pending {
 ///
 /// Outputs that the user names go through [`super::Outputs`] instead.
 pub fn replace(path: &Path, content: &[u8]) -> Result<()> {
+    clear(path);
     let mut pending = Pending::new(path)?;
     let written = pending.handle().write_all(content);
     written.map_err(|error| Error::io("write", path, error))?;

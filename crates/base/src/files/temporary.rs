@@ -4,7 +4,7 @@
 //! lock on it while it works, so the next process that writes the same target can tell leftovers
 //! from files in use. A directory that is about to be replaced is kept under a name with `.old`.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 use std::ffi::OsString;
 use std::fs::{self, File, TryLockError};
 use std::path::{Path, PathBuf};
@@ -124,12 +124,32 @@ pub fn name_beside(target: &Path, ending: &str) -> std::io::Result<PathBuf> {
 
 /// Removes what dead processes have left beside `target`.
 pub fn clear(target: &Path) {
-    for path in named(target, PART) {
-        // The lock is held until the file is removed.
-        if let Ok(file) = File::open(&path)
-            && file.try_lock().is_ok()
-        {
-            remove(&path);
+    Leftovers::default().clear(target);
+}
+
+/// What dead processes have left in folders. Each folder is listed once, so that clearing many targets
+/// does not take time that is quadratic in their number.
+#[derive(Debug, Default)]
+pub struct Leftovers {
+    folders: HashMap<PathBuf, Vec<Found>>,
+}
+
+impl Leftovers {
+    /// Removes what dead processes had left beside `target` when its folder was listed.
+    pub fn clear(&mut self, target: &Path) {
+        let folder = super::pending::parent(target);
+        let found = self.folders.entry(folder.to_path_buf()).or_insert_with(|| found_in(folder));
+        if found.is_empty() {
+            return;
+        }
+        let prefix = prefix(target);
+        for found in found.iter().filter(|found| found.ending == PART && found.prefix == prefix) {
+            // The lock is held until the file is removed.
+            if let Ok(file) = File::open(&found.path)
+                && file.try_lock().is_ok()
+            {
+                remove(&found.path);
+            }
         }
     }
 }
@@ -152,6 +172,7 @@ pub fn interrupted(folder: &Path) -> BTreeSet<PathBuf> {
 }
 
 /// A file or folder with a temporary name.
+#[derive(Debug)]
 struct Found {
     path: PathBuf,
     prefix: OsString,

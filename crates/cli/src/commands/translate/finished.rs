@@ -68,15 +68,15 @@ pub fn is_finished(record: &Path, output: &Path, header: &Header) -> Result<bool
     Err(Error::usage(problem).in_file(output).remedy(remedy))
 }
 
-/// Records that an output is finished.
-pub fn save(record: &Path, header: &Header, output: &[u8]) -> Result<()> {
+/// Records that an output is finished; `records` are those that were written before.
+pub fn save(records: &mut Outputs, record: &Path, header: &Header, output: &[u8]) -> Result<()> {
     if let Some(folder) = record.parent() {
         std::fs::create_dir_all(folder).map_err(|error| Error::io("create", folder, error))?;
     }
     let finished = Finished { made: header.clone(), output: hash::of_bytes(output) };
     let text = serde_json::to_string(&finished)
         .map_err(|error| Error::new(format!("cannot record a translation: {error}")))?;
-    Outputs::new().file(record)?.write((text + "\n").as_bytes())
+    records.file(record)?.write((text + "\n").as_bytes())
 }
 
 fn read(record: &Path) -> Result<Option<Finished>> {
@@ -104,7 +104,7 @@ mod tests {
         let header = Header { format: 1, path: "a.en".into(), input, model, settings };
         assert!(!is_finished(&record, &output, &header).unwrap());
         std::fs::write(&output, "eins").unwrap();
-        save(&record, &header, b"eins").unwrap();
+        save(&mut Outputs::new(), &record, &header, b"eins").unwrap();
         assert!(is_finished(&record, &output, &header).unwrap());
         let other = Header { input: "x".into(), ..header.clone() };
         assert!(!is_finished(&record, &output, &other).unwrap());

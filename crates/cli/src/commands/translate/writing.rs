@@ -6,7 +6,7 @@
 use std::sync::Mutex;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 
-use abridge_base::files::OutputFile;
+use abridge_base::files::{OutputFile, Outputs};
 use anyhow::Context;
 
 use super::finished;
@@ -27,10 +27,10 @@ pub struct Complete {
 }
 
 impl Complete {
-    fn write(self) -> anyhow::Result<()> {
+    fn write(self, records: &mut Outputs) -> anyhow::Result<()> {
         self.output.write(&self.bytes)?;
         if let Some(record) = &self.record {
-            finished::save(record, &self.header, &self.bytes)?;
+            finished::save(records, record, &self.header, &self.bytes)?;
         }
         self.partial.map_or(Ok(()), Partial::finish)
     }
@@ -69,10 +69,11 @@ pub fn writing(work: impl FnOnce(&Writer<'_>) -> anyhow::Result<()>) -> anyhow::
 }
 
 fn write_all(queue: &Mutex<Receiver<Complete>>, problem: &Mutex<Option<anyhow::Error>>) {
+    let mut records = Outputs::new();
     loop {
         let next = queue.lock().ok().and_then(|queue| queue.recv().ok());
         let Some(complete) = next else { return };
-        if let Err(error) = complete.write()
+        if let Err(error) = complete.write(&mut records)
             && let Ok(mut problem) = problem.lock()
         {
             problem.get_or_insert(error);
