@@ -26,7 +26,7 @@ impl Visit for Transfers {
         match field.name() {
             "uploaded" => {
                 (self.uploads, self.uploaded_bytes) =
-                    (self.uploads + 1, self.uploaded_bytes + bytes)
+                    (self.uploads + 1, self.uploaded_bytes + bytes);
             }
             "read" => (self.reads, self.read_bytes) = (self.reads + 1, self.read_bytes + bytes),
             other => panic!("a transfer has no field {other}"),
