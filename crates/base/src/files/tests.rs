@@ -138,6 +138,23 @@ fn only_leftovers_of_killed_processes_are_removed() {
     );
 }
 
+#[test]
+fn leftovers_of_many_outputs_in_one_folder_are_removed() {
+    let folder = folder();
+    let [a, b, c] = ["a", "b", "c"].map(|name| folder.path().join(name));
+    let left = |name: &str| folder.path().join(format!(".{name}.{}.part", "0f".repeat(16)));
+    for name in ["a", "b", "c"] {
+        fs::write(left(name), "half").unwrap();
+    }
+    let mut outputs = Outputs::new();
+    outputs.file(&a).unwrap();
+    let busy = fs::File::open(left("b")).unwrap();
+    busy.lock().unwrap();
+    outputs.file(&b).unwrap();
+    outputs.file(&c).unwrap();
+    assert_eq!(names(folder.path()), [left("b").file_name().unwrap().to_str().unwrap()]);
+}
+
 fn own(directory: &Path) -> Option<Vec<String>> {
     directory.join("sub/b").is_file().then(|| ["a", "sub/b"].map(str::to_owned).to_vec())
 }
